@@ -6,7 +6,7 @@ from time import sleep
 
 import pytest
 
-from kds.cli.terminal import reported, slow, tracked
+from kds.cli.terminal import slow, tracked
 
 Streams = pytest.CaptureFixture[str]
 
@@ -55,7 +55,7 @@ def test_what_is_quick_says_nothing(clock: Clock, capsys: Streams) -> None:
 
 def test_the_block_may_say_that_the_wait_is_over(clock: Clock, capsys: Streams) -> None:
     with slow("waiting for the answer") as arrived:
-        arrived()
+        arrived.end()
         clock.ring()
     assert capsys.readouterr() == ("", "")
 
@@ -77,7 +77,7 @@ def test_a_pipe_gets_the_items_and_no_bar(capsys: Streams, monkeypatch: pytest.M
 
 
 def test_a_terminal_is_told_how_far_it_is(clock: Clock, capsys: Streams) -> None:
-    with reported("reading") as tell:
+    with slow("reading") as tell:
         clock.ring()
         tell("reading [red]a.md", 1, 2)
         sleep(0.2)  # the spinner is drawn by a thread of its own

@@ -21,10 +21,6 @@ from kds.service.lifecycle import COMMAND
 
 ICON: Final = Path(__file__).parents[1] / "web/static/icon.svg"
 
-_UNSAFE: Final = re.compile(r"[^\w.-]+")
-_SPECIAL: Final = re.compile(r'["`$\\]')
-"""What the argument of a desktop entry's `Exec` escapes (freedesktop.org, desktop-entry-spec)."""
-
 
 def install_link(workspace: Workspace) -> list[Path]:
     """Write the links, anew where they are there, and say where. Raises KdsError, StoreError."""
@@ -33,15 +29,17 @@ def install_link(workspace: Workspace) -> list[Path]:
         raise KdsError("the name of this folder does not fit into a link", where=repr(root),
                        hint="rename the folder")  # fmt: skip
     name, command = f"KDS {workspace.root.name}", (*COMMAND, "web", "--workspace", root)
-    mark = hashlib.sha256(root.encode(errors="surrogateescape")).hexdigest()[:6]
+    folders = [Path.home() / "Desktop"]
     if sys.platform == "win32":
-        text, kind = _batch(command), "cmd"
+        quoted = " ".join(f'"{one}"' for one in command).replace("%", "%%")
+        text, kind = f"@chcp 65001 >nul\r\n@{quoted}\r\n", "cmd"
     elif sys.platform == "darwin":
         text, kind = f"#!/bin/sh\nexec {shlex.join(command)}\n", "command"
     else:
-        text, kind = _entry(name, command), "desktop"
-    file = f"{_UNSAFE.sub('-', name)}-{mark}.{kind}"
-    paths = [folder / file for folder in _folders()]
+        text, kind, folders = _entry(name, command), "desktop", _folders()
+    mark = hashlib.sha256(root.encode(errors="surrogateescape")).hexdigest()[:6]
+    file = f"{re.sub(r'[^a-zA-Z0-9_.-]+', '-', name)}-{mark}.{kind}"
+    paths = [one / file for one in folders]
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,10 +51,8 @@ def install_link(workspace: Workspace) -> list[Path]:
 
 
 def _folders() -> list[Path]:
-    """The user's desktop; on Linux the menu of applications, and the desktop if there is one."""
+    """The menu of applications, and the user's desktop if there is one."""
     desktop = Path.home() / "Desktop"
-    if sys.platform in ("win32", "darwin"):
-        return [desktop]
     if program := shutil.which("xdg-user-dir"):  # it may be called "Schreibtisch"
         said = subprocess.run([program, "DESKTOP"], capture_output=True, text=True, check=False)
         desktop = Path(said.stdout.strip() or desktop)
@@ -66,13 +62,9 @@ def _folders() -> list[Path]:
 
 
 def _entry(name: str, command: tuple[str, ...]) -> str:
-    quoted = " ".join('"' + _SPECIAL.sub(r"\\\g<0>", one) + '"' for one in command)
+    # what an argument of `Exec` escapes (freedesktop.org, desktop-entry-spec)
+    quoted = " ".join('"' + re.sub(r'["`$\\]', r"\\\g<0>", one) + '"' for one in command)
     values = {"Type": "Application", "Name": name, "Exec": quoted.replace("%", "%%"),
               "Icon": str(ICON), "Comment": "The web page of KDS"}  # fmt: skip
     lines = [f"{key}={one}\n".replace("\\", r"\\") for key, one in values.items()]
     return f"[Desktop Entry]\n{''.join(lines)}"
-
-
-def _batch(command: tuple[str, ...]) -> str:
-    quoted = " ".join(f'"{one}"' for one in command).replace("%", "%%")
-    return f"@chcp 65001 >nul\r\n@{quoted}\r\n"

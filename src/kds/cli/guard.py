@@ -31,9 +31,6 @@ DEBUG: Final = "KDS_DEBUG"
 _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
 """click puts every choice of a missing argument on a line of its own."""
 
-_EXPECTED: Final = (click.ClickException, KdsError, OSError)
-"""Errors caused by the user or the system; anything else is a bug in KDS."""
-
 
 class Refusal(click.UsageError):
     """Bad usage, with the fix to print under it."""
@@ -86,7 +83,8 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
                 click.echo(json.dumps({"error": told}, indent=2))
         if isinstance(error, OSError):
             _leave_pipe()
-        return BAD_INPUT if isinstance(error, _EXPECTED) else INTERNAL
+        expected = isinstance(error, click.ClickException | KdsError | OSError)
+        return BAD_INPUT if expected else INTERNAL
     return result if isinstance(result, int) else 0
 
 
@@ -109,46 +107,44 @@ def complain_about(error: KdsError) -> None:
 
 def _explained(error: Exception) -> dict[str, object]:
     """Write ``error`` to stderr, and return its JSON form."""
-    if isinstance(error, KdsError):
-        complain_about(error)
-        told = {name: getattr(error, name) for name in ("message", "where", "hint")}
-        if isinstance(error, ConfigError):
-            told["problems"] = list(map(asdict, error.problems))
-        return told
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
-        return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
-    if os.environ.get(DEBUG) and not isinstance(error, click.ClickException):
-        traceback.print_exception(error)
-    message, hint = _message_of(error)
+    hint: str | None
+    match error:
+        case KdsError():
+            complain_about(error)
+            told = {name: getattr(error, name) for name in ("message", "where", "hint")}
+            if isinstance(error, ConfigError):
+                told["problems"] = list(map(asdict, error.problems))
+            return told
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
+        case click.ClickException():
+            message, hint = _LINE_ENDS.sub(" ", error.format_message()), _usage_hint(error)
+            if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+                message = f"no such option '{error.option_name}'"  # click would name --version
+        case OSError():  # a full disk, a terminal that is gone
+            place = f"{error.filename}: " if error.filename else ""
+            message, hint = place + str(error.strerror or error), "check the disk and the output"
+            if isinstance(error, PermissionError):
+                hint = "give yourself permission"
+        case _:
+            if os.environ.get(DEBUG):
+                traceback.print_exception(error)
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            message = f"internal error: {text}"[:500]
+            hint = f"run it again with {DEBUG}=1 for the trace, and report that"
     complain(message, hint)
     return {"message": message, "where": None, "hint": hint}
 
 
-def _message_of(error: Exception) -> tuple[str, str | None]:
-    """The message and the fix for an error that KDS does not raise itself."""
-    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
-        # click would name --version
-        return f"no such option '{error.option_name}'", "kds status --json: behind the command"
-    if isinstance(error, click.ClickException):
-        hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
-        return _LINE_ENDS.sub(" ", error.format_message()), hint
-    if isinstance(error, OSError):  # a full disk, a terminal that is gone
-        message = f"{error.filename}: " if error.filename else ""
-        rights = isinstance(error, PermissionError)
-        hint = "give yourself permission" if rights else "check the disk and where the output goes"
-        return message + str(error.strerror or error), hint
-    name, text = type(error).__name__, " ".join(str(error).split())
-    hint = f"run it again with {DEBUG}=1 for the trace, and report that"
-    return f"internal error: {name}: {text}"[:500], hint
-
-
-def _usage_hint(error: click.UsageError) -> str:
+def _usage_hint(error: click.ClickException) -> str | None:
     if isinstance(error, Refusal):
         return error.hint
-    if error.ctx is None:
+    if not isinstance(error, click.UsageError) or error.ctx is None:
         return "see the command's --help"
     group, path = error.ctx.command, error.ctx.command_path
+    if isinstance(error, click.NoSuchOption) and error.ctx.parent is None:
+        return "kds status --json: behind the command"
     if isinstance(group, click.Group) and error.message.startswith("No such command"):
         return f"{path} has: {', '.join(sorted(group.list_commands(error.ctx)))}"
     return f"see {path} --help"

@@ -2,18 +2,18 @@
 
 import difflib
 import gc
+import importlib
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import click
 
-from kds.cli.command import LateGroup, MessageCommand, Sections, command
-from kds.cli.guard import Refusal, complain, guarded, wants_json
-from kds.cli.terminal import log_in_json
+from kds.cli.command import MessageCommand, with_examples
+from kds.cli.guard import Refusal, guarded, wants_json
 
-GROUPS: Final[Sections] = {
+GROUPS: Final = {
     "Begin here": {
         "route": ("route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
         "init": ("init:init", "Set KDS up in the coding assistants of a project."),
@@ -58,72 +58,58 @@ GROUPS: Final[Sections] = {
         "mcp": ("service:mcp", "Serve the router to MCP clients."),
     },
 }
-"""Heading -> subcommand -> where it is defined, and its line in `kds --help`."""
+"""Heading -> subcommand -> its ``module:name`` in `kds.cli.commands`, and its line in `--help`."""
 
-HIDDEN: Final = {"invoke": "route:invoke"}
-
-FORMER: Final[Mapping[str, str]] = {
-    "explain": "route --why --no-log",
-    "agents show": "prompts show",
-    "agents": "prompts list",
-    "intents lint": "prompts check --lint",
-    "intents": "prompts check --lint",
-    "prompts render": "prompts show --render",
-    "logs": "service logs",
-    "memory list": "memory show",
-    "memory stats": "memory check",
-    "memory rebuild": "memory check --rebuild",
-    "memory backfill": "memory check --backfill",
-    "memory new": "kds ask --session TITLE MESSAGE",
-    "docs check": "memory check",
-    "docs embed": "memory check --backfill",
-    "service restart": "kds service stop, then kds service start",
-    "db migrate": "kds memory export --all --to FILE, and there kds memory import FILE",
-    "db stats": "db check",
-    "amnesia restore": "forget --restore",
-    "amnesia": "forget",
-    "context path": "context load --path",
-    "config list": "config",
-    "docs list": "docs show",
-    "team audit": "team list --audit",
-    "team revoke": "kds team remove PERSON --token all",
-    "learn teach-reference": "kds learn teach DESCRIPTION --means THING",
-    "learn status": "learn list",
-    "learn review": "learn list",
-    "learn correct": "learn teach",
-    "learn accept": "kds learn teach MESSAGE INTENT",
-    "learn reject": "nothing: what you do not teach changes nothing",
-}
-"""Commands of the release before -> what runs in their place with the same arguments, or what the
-user is told to do: where the first word is not a command. This goes with the next release."""
+LISTED: Final = {name: place for each in GROUPS.values() for name, (place, _) in each.items()}
+PLACES: Final = {**LISTED, "invoke": "route:invoke"}
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 """With Python's own 700, garbage is collected hundreds of times while libraries are imported, and
 none is found: 5 % of the CPU time of a cold `kds route`."""
 
 
-class _Commands(MessageCommand, LateGroup):
-    """Explains an unknown subcommand."""
+class _Commands(MessageCommand, click.Group):
+    """Imports a subcommand only when it is called, and explains an unknown one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(LISTED)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in PLACES:
+            return None
+        module, _, name = PLACES[cmd_name].partition(":")
+        found: click.Command = getattr(importlib.import_module(f"kds.cli.commands.{module}"), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
-        if word not in self.places and not word.startswith("-"):
-            hint = f"try {_instead_of(args, self.listed)}"
-            raise Refusal(f"no such command '{word.strip()}'", hint)
+        if args[0] not in PLACES and not args[0].startswith("-"):
+            words = [word for word in args if not word.startswith("-")]
+            near, message = difflib.get_close_matches(words[0], LISTED, n=1), " ".join(words)
+            route = f"route {shlex.quote(message.strip())}" if " " in message.strip() else "--help"
+            hint = f"try kds {near[0] if near else route}"
+            raise Refusal(f"no such command '{args[0].strip()}'", hint)
         return super().resolve_command(ctx, args)
 
 
-@command(
+_EXAMPLES: Final = (
     "kds route 'I want to add a FAB button'",
     "kds route 'Make it purple' --why",
     "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
+)
+_MORE: Final = "`kds help COMMAND` explains one; `kds help topics` lists the pages to read."
+
+
+@click.command(
     cls=_Commands,
-    sections=GROUPS,
-    hidden=HIDDEN,
+    epilog=with_examples(_EXAMPLES, _MORE),
     context_settings={"help_option_names": ["-h", "--help"]},
-    closing="`kds help COMMAND` explains one; `kds help topics` lists the pages to read.",
 )
 @click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
 def app() -> None:
@@ -134,35 +120,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0, 1 tests failed, 2 bad input."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-
     if "--json-log" in given:
-        log_in_json()
+        from kds.cli.json_log import log_all_in_json
+
+        log_all_in_json()
+    if given and given[0].lstrip().startswith("#file:"):
+        given.insert(0, "invoke")
 
     def run() -> object:
-        return app.main(_spelled_out(given), prog_name="kds", standalone_mode=False)
+        return app.main(given, prog_name="kds", standalone_mode=False)
 
     sys.exit(guarded(run, as_json=wants_json(given)))
-
-
-def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
-    """What an unknown first word may mean: a command like it, or a message to route."""
-    words = [word for word in arguments if not word.startswith("-")]
-    if near := difflib.get_close_matches(words[0], list(commands), n=1):
-        return f"kds {near[0]}"
-    message = " ".join(words).strip()
-    return f"kds route {shlex.quote(message)}" if " " in message else "kds --help"
-
-
-def _spelled_out(arguments: Sequence[str]) -> list[str]:
-    """Put the hidden subcommand in front of `#file:`, and new names for former ones."""
-    if arguments and arguments[0].lstrip().startswith("#file:"):
-        return ["invoke", *arguments]
-    for count in (2, 1):
-        former = " ".join(arguments[:count])
-        new = FORMER.get(former, "")
-        if new.startswith(("kds ", "nothing")):
-            raise Refusal(f"`kds {former}` is gone", new)
-        if new:
-            complain(f"`kds {former}` is now `kds {new}`")
-            return [*new.split(), *arguments[count:]]
-    return list(arguments)

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kds.brain.clock import moment
-from kds.brain.context.names import is_same_terminal, terminal_origin
-from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
 from kds.cli.terminal import STYLES, Tone, coloured, shown, toned
-from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
     from kds.brain.memory.sessions import Session
@@ -25,10 +22,7 @@ if TYPE_CHECKING:
 SHOWN_ID: Final = 8
 """Characters of a session's id in tables; that many name it."""
 
-COLUMNS: Final[Mapping[str, Tone]] = {
-    "intent": "intent",
-    "refers to": "resolved",
-}
+COLUMNS: Final[Mapping[str, Tone]] = {"intent": "intent", "refers to": "resolved"}
 """Heading of a column -> the tone of its cells."""
 
 _LABEL: Final = 10
@@ -49,8 +43,7 @@ class Table:
     none: str = ""
 
 
-Line = tuple[str, object] | tuple[str, object, Tone]
-Shown = str | Line | Table | Iterable[Any] | None
+Shown = str | tuple[str, object] | tuple[str, object, Tone] | Table | Iterable[Any] | None
 """What people see: a text, a label with its text (and its tone), a table, several, or nothing."""
 
 
@@ -121,59 +114,12 @@ def _print_table(table: Table) -> None:
     console.print(grid)
 
 
-def turn_lines(turn: Turn) -> Iterator[Shown]:
-    """How a message was routed: a few labelled lines."""
-    yield "message", turn.message
-    if turn.notice:
-        yield "note", toned(turn.notice, "note")
-        return
-    if turn.expanded != turn.message:
-        yield "expanded", turn.expanded
-    sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
-    also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
-    certainty = toned(f"{turn.confidence:.2f}", sure)
-    yield "intent", f"{toned(turn.intent, 'intent')} ({certainty}){also}"
-    if turn.context_switch:
-        yield "switch", "a new topic: the earlier context no longer counts"
-    elif turn.context_ref:
-        yield "refers to", toned(turn.context_ref, "resolved")
-    acts = turn.agent and turn.action == "route"
-    details = {
-        "session": turn.session_id,
-        "agent": f"{turn.agent} ({turn.prompt_file})" if acts else "",
-        "action": "" if acts else turn.action,
-        "question": turn.question,
-        "noted": turn.noted,
-    }
-    yield [(label, text) for label, text in details.items() if text]
-
-
-def step_lines(turn: Turn) -> Iterator[Shown]:
-    """What every step recorded, with its CPU time."""
-    for record in turn.records:
-        yield record.step, f"{record.cpu_ms:.1f} ms"
-        yield [("", note) for note in record.notes]
-    if not turn.records:
-        yield "why", "no step ran"
-
-
 def hit_lines(heading: str, body: str, details: Iterable[tuple[str, str]]) -> Iterator[Shown]:
     """One thing that was found: a heading, and below it the text and labelled lines."""
     yield heading
     yield [f"   {line}" for line in body.strip().splitlines()]
     yield [(f"   {label}", text) for label, text in details]
     yield ""
-
-
-def entry_table(entries: Sequence[ContextEntry]) -> Table:
-    """The conversation context, oldest first."""
-    rows = [
-        (entry.timestamp, entry.intent, entry.user_message, entry.context_ref, entry.session_id,
-         _whose(entry.origin))
-        for entry in entries
-    ]  # fmt: skip
-    columns = ("time", "intent", "message", "refers to", "session", "from")
-    return Table(columns, rows, "the conversation context is empty")
 
 
 def session_table(sessions: Iterable["Session"]) -> Table:
@@ -214,12 +160,13 @@ def counts_line(counts: Mapping[str, float | None]) -> str:
 
 
 def mebibytes(size: int) -> str:
-    """A size in bytes, for people.
-
-    >>> mebibytes(3 << 20)
-    '3.0 MiB'
-    """
+    """A size in bytes, for people."""
     return f"{size / 2**20:,.1f} MiB"
+
+
+def rounded(values: Mapping[str, float | None], places: int = 4) -> dict[str, float | None]:
+    """Figures as JSON has them."""
+    return {name: None if one is None else round(one, places) for name, one in values.items()}
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
@@ -244,16 +191,4 @@ def _plain(value: Any) -> object:
         return value.as_dict()
     if isinstance(value, Iterable):
         return list(value)
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-
-
-def _whose(origin: str | None) -> str:
-    """Where a line of the context was typed; "" if unknown."""
-    kind, _, place = (origin or "").partition(":")
-    if not place:
-        return ""
-    if kind == "window":
-        return "an assistant"
-    here = is_same_terminal(origin, terminal_origin())
-    where = "here" if here else f"terminal {place.partition('-')[0]}"
-    return where if kind == "terminal" else f"{where}, {kind}"
+    return fields(value, " ".join(field.name for field in dataclasses.fields(value)))

@@ -9,13 +9,13 @@ Pipes are escaped too, because `less -R` and `cat` pass control characters on.
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeVar, cast
 
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import moment
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.status import Status
@@ -26,26 +26,21 @@ Item = TypeVar("Item")
 Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "resolved"]
 
 STYLES: Final[Mapping[Tone, str]] = {
-    "label": "dim",
-    "ok": "green",
-    "problem": "bold red",
-    "note": "yellow",
-    "intent": "bold cyan",
-    "sure": "green",
-    "unsure": "yellow",
-    "resolved": "bold magenta",
-}
+    "label": "dim", "ok": "green", "problem": "bold red", "note": "yellow",
+    "intent": "bold cyan", "sure": "green", "unsure": "yellow", "resolved": "bold magenta",
+}  # fmt: skip
 """Tone -> style, in rich's words: the sixteen colours of the terminal's own theme."""
 
-_UNSAFE: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+SLOW_S: Final = 0.5
+"""Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
+
+_UNSAFE: Final = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 """Control characters except tab and line feed, and the marks that set text direction."""
+_IN_A_PIPE: Final = re.compile(rf"\r\n|(?P<other>{_UNSAFE})")
 _OBEYED: Final = re.compile(
     r"\x1b\[(?![\d;]*(?<!\d)0*8(?!\d))[\d;]*m"  # colours, except one that hides text
-    rf"|\r\n|(?P<other>{_UNSAFE.pattern})"
+    rf"|{_IN_A_PIPE.pattern}"
 )
-_IN_A_PIPE: Final = re.compile(rf"\r\n|(?P<other>{_UNSAFE.pattern})")
 
 
 def for_people(*, err: bool = False) -> bool:
@@ -109,65 +104,13 @@ def guard_streams() -> None:
             setattr(sys, name, cast("TextIO", _Spelling(stream)))
 
 
-class _JsonLines:
-    """Writes plain text as the message of a JSON line, and JSON as it stands, to ``below``."""
-
-    def __init__(self, below: TextIO) -> None:
-        self._below = below
-        self._begun = ""
-
-    def write(self, text: str, /) -> int:
-        self._begun += text
-        if self._begun.endswith("\n"):
-            said, self._begun = self._begun.strip(), ""
-            if said:
-                self._below.write(f"{said if _is_json(said) else json_line('stderr', said)}\n")
-        return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._below, name)
-
-
-def _is_json(text: str) -> bool:
-    import json  # 7 ms: only a service that logs in JSON pays
-
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
-
-
-def json_line(event: str, message: str | None, **told: object) -> str:
-    """A line of a log in JSON: when, what, and what is known of it."""
-    import json
-
-    said = {} if message is None else {"message": message}
-    return json.dumps({"at": moment(utc_now()), "event": event, **said, **told})
-
-
-def log_in_json() -> None:
-    """Have all that goes to stderr from now on be JSON, a line each: errors of the start, too."""
-    if sys.stderr is not None:
-        sys.stderr = cast("TextIO", _JsonLines(sys.stderr))
-
-
-SLOW_S: Final = 0.5
-"""Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
-
-
 @contextmanager
-def slow(what: str) -> Iterator[Callable[[], None]]:
+def slow(what: str) -> Iterator["_Notice"]:
     """Show what is being done once the block takes longer than `SLOW_S`.
 
-    Yields a function that ends the notice early, for when an answer starts to arrive.
+    What it yields is called with what is done, how much, and the total; its `end` takes the notice
+    away early, for when an answer starts to arrive.
     """
-    with reported(what) as notice:
-        yield notice.end
-
-
-@contextmanager
-def reported(what: str) -> Iterator["_Notice"]:
-    """Like `slow`, for work that reports progress: what it does, how much is done, the total."""
     notice = _Notice(what)
     try:
         yield notice
@@ -178,7 +121,7 @@ def reported(what: str) -> Iterator["_Notice"]:
 def tracked(items: Iterable[Item], label: str) -> Iterator[Item]:
     """Yield ``items`` and show the progress."""
     known = tuple(items)
-    with reported(label) as tell:
+    with slow(label) as tell:
         for number, item in enumerate(known, start=1):
             yield item
             tell(label, number, len(known))

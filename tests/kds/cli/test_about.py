@@ -132,7 +132,7 @@ def test_a_new_agent_passes_the_check_and_takes_its_message(
 def test_an_agent_is_shown_by_its_name_or_intent(kds_call: Run) -> None:
     shown = kds_call("prompts", "show", "commit-handler").out
     assert kds_call("prompts", "show", "commit").out == shown
-    card = data(kds_call("agents", "show", "COMMIT", "--json"))
+    card = data(kds_call("prompts", "show", "COMMIT", "--json"))
     assert (card["confirm"], card["handoffs"]) == (True, ["EXECUTE"])
     assert (card["name"], bool(card["patterns"])) == ("commit-handler", True)
     assert Path(card["path"]).is_file()

@@ -72,7 +72,6 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["forget", "--restore", "lunch"], "no backup 'lunch'", "there is none"),
         (["forget", "--keep", "rules"], "rules", ""),
         (["service", "nope"], "No such command", "has: logs, start, status, stop"),
-        (["service", "restart"], "`kds service restart` is gone", "kds service stop, then kds"),
         (["memory", "search", " "], "the question is empty", "kds memory search WORDS"),
         (["config", "set", "memory.enable", "on"], "no setting", "did you mean memory.enabled?"),
         (["config", "set", "idle", "5"], "no setting 'idle'", "did you mean service.idle_minutes?"),

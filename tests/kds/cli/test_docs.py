@@ -68,18 +68,18 @@ def test_documents_of_every_kind_are_added_and_found(docs: Run) -> None:
         assert hits[0]["citation"].casefold() == citation.casefold()
 
 
-def test_nothing_is_made_by_looking(docs: Run, workspace: Path) -> None:
-    assert docs("list").out == "no documents have been added\n"
+def test_nothing_is_made_by_looking(docs: Run, kds_call: Run, workspace: Path) -> None:
+    assert docs("show").out == "no documents have been added\n"
     assert docs("search", "fee").out == "no documents have been added\n"
     assert data(docs("search", "fee", "--json"))["hits"] == []
-    assert data(docs("check", "--json"))["documents"]["documents"] == 0
+    assert data(kds_call("memory", "check", "--json"))["documents"]["documents"] == 0
     for command in (["show", "a"], ["remove", "a"]):
         refused(docs(*command), "fix: add some: kds docs add PATH")
     assert not (workspace / "kds-brain" / "documents.db").exists()
 
 
 def test_a_second_add_reads_what_changed_and_files_that_have_gone_stay_until_pruned(
-    docs: Run, shelf: Path
+    docs: Run, kds_call: Run, shelf: Path
 ) -> None:
     for path in shelf.iterdir():
         os.utime(path, (1.7e9, 1.7e9))
@@ -93,9 +93,9 @@ def test_a_second_add_reads_what_changed_and_files_that_have_gone_stay_until_pru
     (shelf / "travel.docx").unlink()
     told = docs("add", "shelf")
     assert (told.code, "1 gone" in told.out, "--prune" in told.out) == (0, True, True)
-    assert "the file of a document is gone: " in docs("check").out
+    assert "the file of a document is gone: " in kds_call("memory", "check").out
     assert "1 removed" in docs("add", "shelf", "--prune").out
-    assert len(data(docs("list", "--json"))["documents"]) == 4
+    assert len(data(docs("show", "--json"))["documents"]) == 4
 
 
 def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
@@ -111,7 +111,7 @@ def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
 
 def test_list_and_show_print_what_there_is(docs: Run) -> None:
     docs("add", "shelf")
-    listed = docs("list").out
+    listed = docs("show").out
     assert "Servicing Agreement" in listed
     assert "shelf/paper.pdf" in listed
     outline = docs("show", "agreement.md").out
@@ -148,8 +148,9 @@ def test_removed_documents_are_gone(docs: Run, shelf: Path, workspace: Path) -> 
 
 
 def test_vectors_are_made_with_the_documents_or_later(
-    docs: Run, embeddings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Run, kds_call: Run, embeddings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    backfill = partial(kds_call, "memory", "check", "--backfill")
     monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
     (tmp_path / "down").touch()
     failed = docs("add", "shelf")
@@ -157,9 +158,9 @@ def test_vectors_are_made_with_the_documents_or_later(
     assert "the model is down" in failed.err
     assert "5 added" in failed.out
     (tmp_path / "down").unlink()
-    made = data(docs("embed", "--json"))
+    made = data(backfill("--json"))
     assert made["embedded"] == made["documents"]["models"][0]["vectors"] > 5
     found = data(docs("search", "hotels", "--json"))
     assert found["hits"][0]["scores"]["meaning"] > 0
-    assert "nothing to do" in docs("embed").out
-    assert data(docs("embed", "--off", "--json"))["embedded"] == 0
+    assert "nothing to do" in backfill().out
+    assert data(backfill("--off", "--json"))["embedded"] == 0

@@ -169,7 +169,7 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
     assert first["embedded"] == model["vectors"] > 0
     assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
     monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)  # as in the settings
-    assert memory("backfill").out.startswith("there was nothing to do\n")
+    assert memory("check", "--backfill").out.startswith("there was nothing to do\n")
     found = data(memory("search", "port", "--json"))
     assert found["counts"]["dense"] > 0
     assert found["hits"][0]["scores"]["dense"] is not None
@@ -232,7 +232,7 @@ def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path)
     assert damaged.code == TESTS_FAILED
     assert "chunk_fts" in damaged.out
     assert data(memory("check", "--rebuild", "--json"))["sound"]
-    found = data(memory("stats", "--json"))
+    found = data(memory("check", "--json"))
     assert (found["sessions"], found["messages"], found["profile_consent"]) == (2, 6, False)
     assert (found["sound"], found["path"]) == (True, str(memory_file))
     assert "no consent" in memory("check").out

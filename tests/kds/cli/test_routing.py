@@ -50,9 +50,7 @@ def test_people_see_expansion_intent_and_agent_and_why_every_step(
 ) -> None:
     steps = data(kds_call("route", FAB, "--why", "--no-log", "--json"))["steps"]
     assert (steps[0]["step"], steps[-1]["step"]) == ("load", "dispatch")
-    former = kds_call("explain", FAB)
-    assert "classify" in former.out
-    assert former.err == "kds: `kds explain` is now `kds route --why --no-log`\n"
+    assert "classify" in kds_call("route", FAB, "--why", "--no-log").out
     assert said_in(fitted_workspace) == []
     kds_call("route", FAB)
     shown = kds_call("route", "Make it purple", "--why").out

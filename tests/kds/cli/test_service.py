@@ -73,7 +73,7 @@ def test_a_look_makes_no_workspace_and_starts_nothing_there(
 ) -> None:
     started: list[str] = []
     monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
-    monkeypatch.setattr("kds.cli.options.start_service", started.append)
+    monkeypatch.setattr("kds.cli.base.start_service", started.append)
     (tmp_path / "new").mkdir()
     monkeypatch.chdir(tmp_path / "new")
     assert kds_call("route", "--no-log", "Add a map").code == 0
@@ -88,7 +88,7 @@ def test_one_that_cannot_be_started_costs_a_line(
     def start(root: str) -> bool:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("kds.cli.options.start_service", start)
+    monkeypatch.setattr("kds.cli.base.start_service", start)
     result = kds_call("route", "Add a map", "--json")
     assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
     assert result.err == "kds: the service was not started: Cannot allocate memory\n"

@@ -81,8 +81,8 @@ def test_periodic_summaries_are_found_by_meaning_in_their_own_session(
     monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
     talk(chat, 5, name="retries")
     talk(chat, 1, name="another")
-    assert data(kds_call("memory", "backfill", "--json"))["embedded"] > 0
-    assert "there was nothing to do" in kds_call("memory", "backfill").out
+    assert data(kds_call("memory", "check", "--backfill", "--json"))["embedded"] > 0
+    assert "there was nothing to do" in kds_call("memory", "check", "--backfill").out
     for name, count in (("retries", 1), ("another", 0)):
         found = data(kds_call("memory", "search", "seirter daolpu", "--session", name, "--json"))
         assert len(found["summaries"]) == count

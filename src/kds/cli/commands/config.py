@@ -1,6 +1,7 @@
 """`kds config`: every setting with its value and its source; changing one."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from pydantic import SecretStr
@@ -9,48 +10,40 @@ from kds.api.settings_edit import KEYS, place_of, set_setting, shown, unset_sett
 from kds.brain.environment import Place
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import flag, group
-from kds.cli.options import command, common_options, find_workspace
+from kds.cli import base
 from kds.cli.output import Table, say
 
 key_argument = click.argument("key", metavar="KEY")
-own_option = flag("--own", "In your own file, for every workspace; `model` is only there.")
+own_option = base.flag("--own", "In your own file, for every workspace; `model` is only there.")
 
 
-@group(
+@base.group(
     "kds config set model.name openai:gpt-5-mini --own",
+    common=base.COMMON,
     invoke_without_command=True,
 )
-@common_options
 @click.pass_context
 def config(ctx: click.Context, *, workspace: Path | None) -> None:
     """Show every setting with its value and source, or change one.
 
     Environment variables override the file of the workspace, which overrides your own.
     """
-    if ctx.invoked_subcommand is not None:
-        return
-    layers = load_layers(find_workspace(workspace))
-    settings = layers.settings()
-    rows = [
-        (name, shown(value_of(settings, place)), layers.source(place))
-        for name, place in KEYS.items()
-    ]
-    say(
-        {name: _row(layers, place) for name, place in KEYS.items()},
-        Table(("setting", "value", "from"), rows),
-    )
+    if ctx.invoked_subcommand is None:
+        layers = load_layers(base.find_workspace(workspace))
+        found = {name: _row(layers, place) for name, place in KEYS.items()}
+        rows = [(name, shown(one["value"]), one["from"]) for name, one in found.items()]
+        say(found, Table(("setting", "value", "from"), rows))
 
 
-@command("kds config get service.auto", of=config)
+@base.command("kds config get service.auto", of=config)
 @key_argument
 def get(*, key: str, workspace: Workspace) -> None:
     """Print the value of the setting KEY."""
-    place, layers = place_of(key), load_layers(workspace)
-    say({"key": key, **_row(layers, place)}, shown(value_of(layers.settings(), place)))
+    row = _row(load_layers(workspace), place_of(key))
+    say({"key": key, **row}, shown(row["value"]))
 
 
-@command(
+@base.command(
     "kds config set service.idle_minutes 0 --own",
     of=config,
     name="set",
@@ -68,7 +61,7 @@ def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
     _say_value(workspace, key)
 
 
-@command("kds config unset hook.secrets", of=config)
+@base.command("kds config unset hook.secrets", of=config)
 @key_argument
 @own_option
 def unset(*, key: str, own: bool, workspace: Workspace) -> None:
@@ -79,14 +72,12 @@ def unset(*, key: str, own: bool, workspace: Workspace) -> None:
 
 def _say_value(workspace: Workspace, key: str) -> None:
     """Print the value that holds now, which may come from another source."""
-    layers, place = load_layers(workspace), KEYS[key]
-    value = shown(value_of(layers.settings(), place))
-    told = f"{key} is {value}, from {layers.source(place)}"
-    say({"key": key, **_row(layers, place)}, told)
+    row = _row(load_layers(workspace), KEYS[key])
+    say({"key": key, **row}, f"{key} is {shown(row['value'])}, from {row['from']}")
 
 
-def _row(layers: Layers, place: Place) -> dict[str, object]:
+def _row(layers: Layers, place: Place) -> dict[str, Any]:
     value = value_of(layers.settings(), place)
-    # A secret is not printed: its source says where to look.
+    # a secret is not printed: its source says where to look
     plain = str(value) if isinstance(value, SecretStr) else value
     return {"value": plain, "from": layers.source(place)}

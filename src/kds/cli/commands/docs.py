@@ -11,20 +11,12 @@ from kds.brain.documents.store import Documents
 from kds.brain.documents.values import ALL, Document, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, flag, group, option
+from kds.cli import base
+from kds.cli.command import asked_json
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
-from kds.cli.options import (
-    PATH,
-    Whole,
-    changing,
-    command,
-    looking,
-    question_argument,
-    search_embedder,
-)
-from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
-from kds.cli.terminal import reported, slow
-from kds.documents.indexing import Outcome, Report, State, add_documents
+from kds.cli.output import Shown, Table, counted, fields, hit_lines, rounded, say
+from kds.cli.terminal import slow
+from kds.documents.indexing import Report, State, add_documents
 from kds.service.service_client import team_of
 from kds.service.team_stores import documents_at_team, documents_of
 
@@ -37,18 +29,18 @@ _SECTION: Final = "index number title path level page first_line last_line chunk
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
-@group("kds docs search 'What is the Determination Date?'", closing="More: kds help documents")
+@base.group("kds docs search 'What is the Determination Date?'", closing="More: kds help documents")
 def docs() -> None:
     """Add, search, show and remove the documents of the workspace."""
 
 
-@command(
+@base.command(
     "kds docs add handbook.md contracts/ --prune",
     closing="Exit code 0: all is read; 1: some files could not be read; 2: none could.",
     of=docs,
 )
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
-@flag("--prune", "Remove documents whose files are gone.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=base.PATH)
+@base.flag("--prune", "Remove documents whose files are gone.")
 def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
@@ -58,9 +50,9 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     team = team_of(workspace)
     if team and prune:
         raise Refusal("--prune is not for the documents of a team", "kds docs remove DOC")
-    embedder = None if team else search_embedder(workspace)
-    with changing(documents_of(workspace)) as store:
-        with reported("reading documents") as tell:
+    embedder = None if team else base.search_embedder(workspace)
+    with base.changing(documents_of(workspace)) as store:
+        with slow("reading documents") as tell:
             if (shared := documents_at_team(store)) is not None:
                 report = shared.add(workspace.root.resolve(), paths, tell)
             else:
@@ -74,10 +66,17 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
             hint = "give .md, .txt, .html, .pdf or .docx"
             complain("there is no document in these folders", hint)
         counts = {state: len(report.of(state)) for state in _COUNTED}
-        say({"counts": counts, "files": map(_file_dict, report.outcomes)}, _added_lines(report))
+        files = [
+            {"path": one.path, "state": one.state}
+            | ({"document": fields(one.document, _DOCUMENT)} if one.document else {})
+            | ({"error": fields(one.error, "message hint")} if one.error else {})
+            | ({"notes": one.notes} if one.notes else {})
+            for one in report.outcomes
+        ]
+        say({"counts": counts, "files": files}, _added_lines(report))
         if embedder is not None:
             try:
-                with reported("embedding") as tell:
+                with slow("embedding") as tell:
                     embed_waiting(store, embedder, tell=tell)
             except EmbeddingsError as error:  # words are searched without vectors
                 later = "the documents are added; later: kds memory check --backfill"
@@ -98,31 +97,19 @@ def _added_lines(report: Report) -> Iterator[Shown]:
         yield "  documents whose files are gone stay until you add with --prune"
 
 
-def _file_dict(one: Outcome) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": one.path, "state": one.state}
-    if one.document is not None:
-        row["document"] = fields(one.document, _DOCUMENT)
-    if one.error is not None:
-        row["error"] = fields(one.error, "message hint")
-    return row | ({"notes": one.notes} if one.notes else {})
-
-
-@command("kds docs show agreement.pdf", of=docs)
+@base.command("kds docs show agreement.pdf", of=docs)
 @click.argument("name", metavar="[DOC]", required=False)
 def show(*, name: str | None, workspace: Workspace) -> None:
     """List the documents; or show the outline of DOC.
 
     DOC is an id, a path, a file name or a title.
     """
-    with looking(documents_of(workspace)) as store:
+    with base.looking(documents_of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
             columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
-            rows = [
-                (one.id, one.title, one.kind, one.pages, one.sections, one.chunks,
-                 _shown_path(one.path))
-                for one in found
-            ]  # fmt: skip
+            rows = [(*fields(one, "id title kind pages sections chunks").values(),
+                     _shown_path(one.path)) for one in found]  # fmt: skip
             told = {"documents": [fields(one, _DOCUMENT) for one in found]}
             say(told, Table(columns, rows, NOTHING))
             return
@@ -151,45 +138,44 @@ def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]
             yield f"{'  ' * (one.level - 1)}{heading}{where}"
 
 
-@command("kds docs search 'notice period' --only handbook.md --why", of=docs)
-@question_argument("QUERY")
-@option("--only DOC", "Look at this document only.", to="scope", default=ALL)
-@option("--limit N", "Most passages.", default=5, type=Whole(1, 100))
-@flag("--why", "Also say why each passage was found.")
+@base.command("kds docs search 'notice period' --only handbook.md --why", of=docs)
+@base.question_argument("QUERY")
+@base.option("--only DOC", "Look at this document only.", to="scope", default=ALL)
+@base.option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 100))
+@base.flag("--why", "Also say why each passage was found.")
 def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspace) -> None:
     """Find the passages that answer QUERY, with document, section and page.
 
     A question for a defined term finds its definition first; a section is found by its number.
     """
-    with looking(documents_of(workspace)) as store:
+    with base.looking(documents_of(workspace)) as store:
         if store is None:
             say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
-            embedder = None if team_of(workspace) else search_embedder(workspace)
+            embedder = None if team_of(workspace) else base.search_embedder(workspace)
             found = store.search(query, limit=limit, scope=scope, embedder=embedder)
     pass_on(() if asked_json() else found.notes)
-    hits = [
+    hits: list[dict[str, Any]] = [
         {"citation": hit.citation, "text": hit.passage.text, "score": round(hit.score, 4),
-         "scores": {name: round(value, 4) for name, value in hit.parts.items()},
-         "bias": hit.bias, **fields(hit.passage, _PASSAGE), "why": hit.why}
+         "scores": rounded(hit.parts), "bias": hit.bias, **fields(hit.passage, _PASSAGE),
+         "why": hit.why}
         for hit in found.hits
     ]  # fmt: skip
     lines = [
-        hit_lines(f"{number}. {hit.score:.2f}  {hit.citation}", hit.passage.text,
-                  [("why", reason) for reason in hit.why] if why else ())
-        for number, hit in enumerate(found.hits, start=1)
+        hit_lines(f"{number}. {hit['score']:.2f}  {hit['citation']}", hit["text"],
+                  [("why", reason) for reason in hit["why"]] if why else ())
+        for number, hit in enumerate(hits, start=1)
     ]  # fmt: skip
     report = fields(found, "query concepts notes") | {"hits": hits}
-    report["timings_ms"] = {stage: round(ms, 3) for stage, ms in found.timings_ms.items()}
-    say(report, lines or "nothing was found")
+    say(report | {"timings_ms": rounded(found.timings_ms, 3)}, lines or "nothing was found")
 
 
-@command("kds docs remove handbook.md", of=docs)
+@base.command("kds docs remove handbook.md", of=docs)
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""
-    with looking(documents_of(workspace)) as store, slow("wiping them from the store"):
+    with base.looking(documents_of(workspace)) as store, slow("wiping them from the store"):
         found = _kept(store).remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
     say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)

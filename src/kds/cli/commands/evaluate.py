@@ -1,11 +1,11 @@
 """`kds test` and `kds eval`: dialogues as tests, and the router measured on files of examples."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
@@ -13,45 +13,36 @@ import kds
 from kds.api.measures import rounded
 from kds.brain.errors import ExampleFileError
 from kds.brain.workspace import Workspace
-from kds.cli.command import flag, option
+from kds.cli import base
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
-from kds.cli.options import COUNT, FILE, PATH, command
 from kds.cli.output import Table, fields, say
-from kds.cli.terminal import reported, toned
+from kds.cli.terminal import slow, toned
 from kds.service.service_client import LOADING
 from kds.testing import chats, dialogues, follow_ups, intents, retrieval, rewrites, skills
-from kds.testing.examples import Bench, Example, Row, read_examples
+from kds.testing.examples import Bench, Example, read_examples
 from kds.testing.findings import unknown_intents
 
-
-class Kind(NamedTuple):
-    """What an example of a kind is, how examples are tried, and how the outcomes are summed up.
-
-    The keywords of ``run`` are the options that are for this kind alone.
-    """
-
-    model: type[Example]
-    run: Callable[..., list[Row]]
-    score: Callable[[list[Row]], Row]
-
-
-KINDS: Final = {
-    "chats": Kind(chats.Chat, chats.run, chats.score),
-    "dialogues": Kind(dialogues.Dialogue, dialogues.run, dialogues.score),
-    "rewrites": Kind(rewrites.RewriteExample, rewrites.run, rewrites.score),
-    "intents": Kind(intents.LabelledMessage, intents.run, intents.score),
-    "retrieval": Kind(retrieval.Memories, retrieval.run, retrieval.score),
-    "follow-ups": Kind(follow_ups.Talk, follow_ups.run, follow_ups.score),
-    "skills": Kind(skills.Library, skills.run, skills.score),
+KINDS: Final[Mapping[str, tuple[Any, type[Example]]]] = {
+    "chats": (chats, chats.Chat),
+    "dialogues": (dialogues, dialogues.Dialogue),
+    "rewrites": (rewrites, rewrites.RewriteExample),
+    "intents": (intents, intents.LabelledMessage),
+    "retrieval": (retrieval, retrieval.Memories),
+    "follow-ups": (follow_ups, follow_ups.Talk),
+    "skills": (skills, skills.Library),
 }
+"""Kind -> its module, and what a file of it holds. `run` tries examples, `score` sums up.
+
+The keywords of `run` are the options that are for this kind alone.
+"""
 
 NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
 """Options that need another one."""
 
 
-@command("kds test tests/dialogues", closing="The files: kds help testing-your-rules")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PATH)
-@flag("--list", "Read and list them; play none.", to="only_list")
+@base.command("kds test tests/dialogues", closing="The files: kds help testing-your-rules")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=base.PATH)
+@base.flag("--list", "Read and list them; play none.", to="only_list")
 def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn goes wrong."""
     files = dialogues.find_dialogue_files(paths)
@@ -63,7 +54,7 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
         rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in found]
         say({"dialogues": rows}, Table(("where", "dialogue"), [(d.where, d.id) for d in found]))
         return 0
-    with reported(LOADING) as tell:
+    with slow(LOADING) as tell:
         bench = Bench(workspace, tell, pass_on)
         router = bench.router()
         played = [dialogues.play(one, router.rehearse) for one in bench.each(found, "playing")]
@@ -79,19 +70,21 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     return TESTS_FAILED if failed else 0
 
 
-@command(
+@base.command(
     "kds eval chats chats.jsonl --errors wrong.jsonl", name="eval",
     closing="The formats and measures: kds help evaluation",
 )  # fmt: skip
 @click.argument("kind", type=click.Choice([*KINDS]), metavar="KIND")
-@click.argument("file", type=PATH)
-@option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=FILE)
-@option("--train FILE", "intents: fit on these, instead of the workspace's prompts.", type=PATH)
-@option("--shots K", "intents: draw K examples of each intent from --train.", type=COUNT)
-@option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]", type=COUNT)
-@flag("--tune", "retrieval: search the weights on half of the queries for NDCG@5, and report the "
-      "other half.")  # fmt: skip
-@flag("--write", "retrieval, with --tune: put the weights into the settings.")
+@click.argument("file", type=base.PATH)
+@base.option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=base.FILE)
+@base.option("--train FILE", "intents: fit on these, instead of the workspace's prompts.",
+             type=base.PATH)  # fmt: skip
+@base.option("--shots K", "intents: draw K examples of each intent from --train.", type=base.COUNT)
+@base.option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]",
+             type=base.COUNT)  # fmt: skip
+@base.flag("--tune", "retrieval: search the weights on half of the queries for NDCG@5, and report "
+           "the other half.")  # fmt: skip
+@base.flag("--write", "retrieval, with --tune: put the weights into the settings.")
 def evaluate(
     *, kind: str, file: Path, errors: Path | None, workspace: Workspace, **options: Any
 ) -> None:
@@ -102,13 +95,21 @@ def evaluate(
     of past conversations), follow-ups (questions about documents) or skills (which skill fits a
     prompt). Examples start with an empty context; nothing is written to the workspace.
     """
-    how = KINDS[kind]
+    how, model = KINDS[kind]
     own = {name: value for name, value in options.items() if value}
-    _refuse_misfits(kind, own)
+    for name in own:
+        takers = [
+            one for one, (other, _) in KINDS.items() if name in signature(other.run).parameters
+        ]
+        if kind not in takers:
+            fix = f"it is for {', '.join(takers)}: leave it out"
+            raise Refusal(f"--{name} does not apply to {kind}", fix)
+        if (needed := NEEDS.get(name, name)) not in own:
+            raise Refusal(f"--{name} needs --{needed}", f"add --{needed}")
     if errors is not None and errors.resolve() == file.resolve():
         raise Refusal(f"'{errors}' is the file of examples itself", "write to another file")
-    with reported(LOADING) as tell:
-        examples = read_examples(file, how.model)
+    with slow(LOADING) as tell:
+        examples = read_examples(file, model)
         rows = how.run(examples, Bench(workspace, tell, pass_on), **own)
     if errors is not None:
         wrong = (json.dumps(row, ensure_ascii=False, default=asdict)
@@ -116,17 +117,6 @@ def evaluate(
         errors.write_text("".join(f"{row}\n" for row in wrong), "utf-8", "backslashreplace")
     figures = rounded(how.score(rows))
     say(figures, Table(("measure", "value"), _rows(figures)))
-
-
-def _refuse_misfits(kind: str, options: Mapping[str, object]) -> None:
-    """Refuse an option that is for other kinds, or that needs another one."""
-    for name in options:
-        takers = [one for one, how in KINDS.items() if name in signature(how.run).parameters]
-        if kind not in takers:
-            fix = f"it is for {', '.join(takers)}: leave it out"
-            raise Refusal(f"--{name} does not apply to {kind}", fix)
-        if (other := NEEDS.get(name, name)) not in options:
-            raise Refusal(f"--{name} needs --{other}", f"add --{other}")
 
 
 def _rows(figures: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:

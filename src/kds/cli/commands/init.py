@@ -4,10 +4,10 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -17,10 +17,10 @@ from kds.brain.environment import BRAIN, HOME_VARIABLE
 from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, flag
+from kds.cli import base
+from kds.cli.command import asked_json
 from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
-from kds.cli.options import command
 from kds.cli.output import say
 from kds.cli.terminal import for_people, slow
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
@@ -37,22 +37,20 @@ _QUESTION: Final = (
 )
 
 
-@command("kds init --client claude --client vscode", "kds init --undo")
-@click.option(
-    "--client", "named", multiple=True, type=click.Choice(CLIENTS),
-    help="May be repeated.  [default: those that the project or the PATH shows]",
-)  # fmt: skip
-@flag("--dry-run", "Print what would change as a diff; write nothing.")
-@flag("--undo", "Take back all that earlier runs wrote.", to="back")
-@flag("--hook", "The prompt hook, for Cursor as well; with --mcp, both.")
-@flag("--mcp", "The MCP server in place of the hook.")
-@flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
+@base.command("kds init --client claude --client vscode", "kds init --undo")
+@base.choice("--client", CLIENTS, "May be repeated.  [default: those that the project or the PATH "
+             "shows]", multiple=True)  # fmt: skip
+@base.flag("--dry-run", "Print what would change as a diff; write nothing.")
+@base.flag("--undo", "Take back all that earlier runs wrote.", to="back")
+@base.flag("--hook", "The prompt hook, for Cursor as well; with --mcp, both.")
+@base.flag("--mcp", "The MCP server in place of the hook.")
+@base.flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--import/--no-import", "past", default=None,
               help="Also import past sessions of this repository, or not.  [default: ask once, at "
                    "a terminal]")  # fmt: skip
 @click.pass_context
 def init(
-    ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool,
+    ctx: click.Context, *, client: tuple[Client, ...], dry_run: bool, back: bool, hook: bool,
     mcp: bool, skills: bool, past: bool | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
@@ -71,37 +69,39 @@ def init(
     is_named = is_named or bool(os.environ.get(HOME_VARIABLE))
     project, notes = _project(workspace, named=is_named, writes=not (back or dry_run))
     if back:
-        _take_back(project, named, notes, dry_run=dry_run)
+        if client:
+            raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
+        _take_back(project, notes, dry_run=dry_run)
         return
     # the clients that seem to be in use, and those of earlier runs, each with the reason
-    earlier = dict.fromkeys(_record(project).clients, "an earlier kds init")
-    found = earlier | dict(project.clients_in_use())
-    chosen = [(client, "named") for client in named] or list(found.items())
+    store = RecordStore(project.workspace.brain)
+    record = store.load() if store.folder.is_dir() else InitRecord()
+    found = dict.fromkeys(record.clients, "an earlier kds init") | dict(project.clients_in_use())
+    chosen = dict.fromkeys(client, "named") or found
     if not chosen:
         raise Refusal(
             f"no assistant is in use in {project.folder}, nor on the PATH",
-            f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
+            f"name one: {', '.join(f'--client {one}' for one in CLIENTS)}",
         )
-    clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    every: frozenset[Client] = frozenset(clients)
+    every: frozenset[Client] = frozenset(chosen)
     # a client that may drop what a hook says has a rule, and the hook only if that is named
     by_hook = every if hook else frozenset() if mcp else every & HOOK_CLIENTS
     wish = Wish(
-        clients, hook=by_hook, mcp=every if mcp else frozenset(), skills=skills,
+        tuple(chosen), hook=by_hook, mcp=every if mcp else frozenset(), skills=skills,
         tools=watches_tools(project),
     )  # fmt: skip
     with slow("planning the files"):
-        plan = _install(project, wish, dry_run=dry_run)
+        plan = _install(project, wish, store, dry_run=dry_run)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
+    notes += plan.notes
     if by_hook and (count := len(discover(project.folder, Path.home()).entries)):
-        notes.append(
-            f"skills, agents and commands here: {count:,}; the hook names the one that fits a"
-            " prompt (kds skills)"
-        )
-    _report(
-        project.folder, plan.files, [*notes, *plan.notes], chosen, dry_run=dry_run, imported=told
-    )
-    if not asked_json() and (past or (past is None and not dry_run and _agrees(project))):
+        found_here = f"skills, agents and commands here: {count:,}"
+        notes.append(f"{found_here}; the hook names the one that fits a prompt (kds skills)")
+    end = "restart the assistants; `kds doctor` checks the rest"
+    if not plan.files or not any(file.changes for file in plan.files):
+        end = "nothing to change: everything is as it should be"
+    _report(project.folder, plan.files, notes, end, chosen, dry_run=dry_run, imported=told)
+    if not asked_json() and (past or (past is None and not dry_run and _agrees(project, store))):
         say(*bring_in(project.workspace, dry_run=dry_run))
 
 
@@ -123,13 +123,8 @@ def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Projec
     return Project.of(Workspace(top, top / BRAIN)), [f"{found}; {here}"]
 
 
-def _record(project: Project) -> InitRecord:
-    store = RecordStore(project.workspace.brain)
-    return store.load() if store.folder.is_dir() else InitRecord()
-
-
-def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
-    programs, store = find_programs(), RecordStore(project.workspace.brain)
+def _install(project: Project, wish: Wish, store: RecordStore, *, dry_run: bool) -> Plan:
+    programs = find_programs()
     plan = plan_install(project, wish, programs, store.load())  # may refuse: first of all
     if not dry_run:
         project.workspace.ensure()
@@ -143,11 +138,10 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
     return plan
 
 
-def _agrees(project: Project) -> bool:
+def _agrees(project: Project, store: RecordStore) -> bool:
     """Ask the user, once and only at a terminal, whether to import past sessions."""
     if not (for_people() and sys.stdin is not None and sys.stdin.isatty()):
         return False
-    store = RecordStore(project.workspace.brain)
     if store.load().asked_to_import or _is_imported(project):
         return False
     agreed = click.confirm(_QUESTION, default=False)
@@ -169,11 +163,7 @@ def _is_imported(project: Project) -> bool:
     return True
 
 
-def _take_back(
-    project: Project, named: Collection[Client], notes: list[str], *, dry_run: bool
-) -> None:
-    if named:
-        raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
+def _take_back(project: Project, notes: list[str], *, dry_run: bool) -> None:
     brain = project.workspace.brain
     store = RecordStore(brain)
     if store.is_foreign():
@@ -182,7 +172,7 @@ def _take_back(
             "the folder was moved): nothing is restored from it, files only lose what is KDS's"
         )
     if dry_run or not brain.is_dir():
-        files = plan_undo(project, _record(project))
+        files = plan_undo(project, store.load() if store.folder.is_dir() else InitRecord())
     else:
         with store.hold():
             files = plan_undo(project, store.load())
@@ -193,44 +183,34 @@ def _take_back(
         notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
     if _is_imported(project):
         notes.append("sessions that were imported stay: kds memory forget --project . --yes")
-    _report(project.folder, files, notes, undo=True, dry_run=dry_run)
+    changes = any(file.changes for file in files)
+    end = "taken back; restart the assistants" if changes else "nothing to undo here"
+    _report(project.folder, files, notes, end, {}, dry_run=dry_run)
 
 
 def _report(
-    folder: Path, files: Sequence[PlannedFile], notes: Sequence[str],
-    chosen: Sequence[tuple[Client, str]] = (), *, undo: bool = False, dry_run: bool,
-    imported: object = None,
+    folder: Path, files: Sequence[PlannedFile], notes: Sequence[str], end: str,
+    chosen: dict[Client, str], *, dry_run: bool, imported: object = None,
 ) -> None:  # fmt: skip
     """Print what changed in the files; JSON also says what was ``imported``."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"path": file.name, "change": "remove" if file.after is None else "write",
          **({"diff": _diff(file)} if dry_run else {})}
         for file in files if file.changes
     ]  # fmt: skip
-    end = "restart the assistants; `kds doctor` checks the rest"
-    if not rows:
-        end = "nothing to undo here" if undo else "nothing to change: everything is as it should be"
-    elif dry_run:
-        end = "a dry run: nothing was written"
-    elif undo:
-        end = "taken back; restart the assistants"
+    clients = [{"client": client, "because": why} for client, why in chosen.items()]
+    told = {"project": folder, "dry_run": dry_run, "clients": clients, "files": rows,
+            "unchanged": len(files) - len(rows), "notes": notes}  # fmt: skip
     say(
-        {
-            "project": folder,
-            "dry_run": dry_run,
-            "clients": [{"client": client, "because": why} for client, why in chosen],
-            "files": rows,
-            "unchanged": len(files) - len(rows),
-            "notes": notes,
-            **({"imported": imported} if imported else {}),
-        },
+        told | ({"imported": imported} if imported else {}),
         ("project", str(folder)),
-        [("clients", ", ".join(f"{client} ({why})" for client, why in chosen))] if chosen else None,
+        ("clients", ", ".join(f"{one['client']} ({one['because']})" for one in clients))
+        if chosen else None,
         "".join(row.get("diff", "") for row in rows).removesuffix("\n") or None,
         [(row["change"], row["path"]) for row in rows],
         [("note", note) for note in notes],
-        end,
-    )
+        "a dry run: nothing was written" if rows and dry_run else end,
+    )  # fmt: skip
 
 
 def _diff(file: PlannedFile) -> str:
@@ -242,12 +222,12 @@ def _diff(file: PlannedFile) -> str:
     return "".join(line if line.endswith("\n") else line + no_end for line in lines)
 
 
-@command("kds export skills --to .claude/skills --claude", name="export")
+@base.command("kds export skills --to .claude/skills --claude", name="export")
 @click.argument("kind", type=click.Choice(["skills", "prompts", "plugin"]))
-@click.option("--to", "folder", required=True, metavar="DIR", help="The folder to write into.",
-              type=click.Path(path_type=Path, file_okay=False))  # fmt: skip
-@flag("--claude", "Of skills: use what Claude Code has beyond the others.")
-@flag("--force", "Also overwrite files that KDS did not write.")
+@base.option("--to DIR", "The folder to write into.", to="folder", required=True,
+             type=click.Path(path_type=Path, file_okay=False))  # fmt: skip
+@base.flag("--claude", "Of skills: use what Claude Code has beyond the others.")
+@base.flag("--force", "Also overwrite files that KDS did not write.")
 def export_(*, kind: Kind, folder: Path, claude: bool, force: bool, workspace: Workspace) -> None:
     """Write the prompts, your own included, as skills, prompt files or a plugin for Claude Code.
 
@@ -258,7 +238,7 @@ def export_(*, kind: Kind, folder: Path, claude: bool, force: bool, workspace: W
         made = generate(kind, library, for_claude=claude)
     found = export(made, folder, Project.of(workspace).folder, force=force)
     written = [path for path, state in found if state != "current"]
-    told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
     files = [{"path": path, "state": state} for path, state in found]
+    told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
     report = {"kind": kind, "folder": folder, "files": files}
     say(report, [("write", str(path)) for path in written], told)

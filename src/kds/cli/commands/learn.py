@@ -1,17 +1,15 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import click
 
 from kds.brain.learning.examples import Learned, LearnedExample, LearnedReference
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, flag, group, option
+from kds.cli import base
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.options import command
 from kds.cli.output import fields, say
 from kds.cli.terminal import slow
 from kds.forget import KINDS, restore, survey
@@ -20,49 +18,45 @@ from kds.learning import teaching
 from kds.learning.teaching import LearnedSoFar, Learning, Taught, TaughtReference, offer
 from kds.service.service_client import team_of
 
-if TYPE_CHECKING:
-    from kds.service.team_client import TeamService
-
-NOTHING: Final = "nothing was learned yet"
 _LEARNED: Final = "/learned"
-OFF: Final = "off: nothing is recorded, and nothing learned is used"
 
 
-@group("kds learn teach 'give the dashboard some love' PLAN", closing="More: kds help learning")
+@base.group(
+    "kds learn teach 'give the dashboard some love' PLAN", closing="More: kds help learning"
+)
 def learn() -> None:
     """Teach KDS what you mean, see what it has learned, and take it back."""
 
 
-@command("kds learn list", of=learn, name="list")
+@base.command("kds learn list", of=learn, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List what is learned, and what you corrected in passing and have not taught."""
     team = team_of(workspace)
     found = team.ask("GET", _LEARNED, LearnedSoFar) if team else Learning(workspace).so_far()
     learned: list[Learned] = [*found.examples, *found.references]
+    corrected = [fields(one, "text intent was at") for one in found.corrections]
+    off = "off: nothing is recorded, and nothing learned is used"
     pass_on(found.warnings)
     say(
-        {
-            **fields(found, "enabled examples references"),
-            "corrections": [fields(one, "text intent was at") for one in found.corrections],
-            "file": found.place,
-        },
-        None if found.enabled else ("learning", OFF),
-        None if learned or found.corrections else NOTHING,
+        fields(found, "enabled examples references")
+        | {"corrections": corrected, "file": found.place},
+        None if found.enabled else ("learning", off),
+        None if learned or found.corrections else "nothing was learned yet",
         [(one.id, f"{one.told}, by {one.by}") for one in learned],
         [("corrected", offer(one)) for one in found.corrections],
     )
 
 
-@command(
+@base.command(
     "kds learn teach 'ship it' COMMIT",
     "kds learn teach 'the button' --means 'FAB button'",
     of=learn,
-    cls=MessageCommand,
+    message=True,
 )
 @click.argument("message")
 @click.argument("intent", required=False)
-@option("--means THING", "In place of INTENT: what the description MESSAGE refers to.")
-@flag("--force", "Replace what you taught MESSAGE to mean before.")
+@base.option("--means THING", "In place of INTENT: what the description MESSAGE refers to.")
+@base.flag("--force", "Replace what you taught MESSAGE to mean before.")
 def teach(
     *, message: str, intent: str | None, means: str | None, force: bool, workspace: Workspace
 ) -> None:
@@ -74,70 +68,62 @@ def teach(
     A description ('the button') counts in conversations that have mentioned the thing.
     """
     team = team_of(workspace)
+    learned: Learned
+    more: dict[str, Any] = {}
+    instead, secret = "", None
     if means is not None and intent is None:
-        asked = {"message": message, "means": means}
-        taught = (
-            team.ask("POST", _LEARNED, TaughtReference, asked)
-            if team
-            else teaching.teach_reference(workspace, message, means)
-        )
-        _say_learned(taught.reference, new=taught.new)
-        return
-    if means is not None or intent is None:
-        raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
-    if team:
-        wanted = {"message": message, "intent": intent, "force": force}
-        done, place = team.ask("POST", _LEARNED, Taught, wanted), str(team)
+        asked: dict[str, Any] = {"message": message, "means": means}
+        if team:
+            told = team.ask("POST", _LEARNED, TaughtReference, asked)
+        else:
+            told = teaching.teach_reference(workspace, message, means)
+        learned, new = told.reference, told.new
+    elif means is None and intent is not None:
+        asked = {"message": message, "intent": intent, "force": force}
+        if team:
+            done = team.ask("POST", _LEARNED, Taught, asked)
+        else:
+            done = teaching.teach(workspace, message, intent, force=force)
+        learned, new = done.example, done.new
+        pass_on(done.warnings)
+        instead = f", no longer {done.instead_of}" if done.instead_of else ""
+        secret = "the secret in it is not kept" if done.redacted else None
+        place = str(team) if team else str(Learning(workspace).file.text)
+        more = fields(done, "redacted instead_of") | {"file": place}
     else:
-        done = teaching.teach(workspace, message, intent, force=force)
-        place = str(Learning(workspace).file.text)
-    pass_on(done.warnings)
-    instead = f", no longer {done.instead_of}" if done.instead_of else ""
-    secret = "the secret in it is not kept" if done.redacted else None
-    more = fields(done, "redacted instead_of") | {"file": place}
-    _say_learned(done.example, new=done.new, more=more, instead=instead, note=secret)
+        raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
+    undo, what = f"kds learn undo {learned.id}", "learned" if new else "learned before"
+    said = f"{what}: {learned.told}{instead}; {undo} takes it back"
+    say(asdict(learned) | {"new": new, "undo": undo} | more, said, secret)
 
 
-def _say_learned(
-    one: Learned, *, new: bool, more: Mapping[str, Any] | None = None, instead: str = "",
-    note: str | None = None,
-) -> None:  # fmt: skip
-    undo, what = f"kds learn undo {one.id}", "learned" if new else "learned before"
-    told = f"{what}: {one.told}{instead}; {undo} takes it back"
-    say(asdict(one) | {"new": new, "undo": undo} | dict(more or {}), told, note)
-
-
-@command("kds learn undo 76b5b4ec", of=learn)
+@base.command("kds learn undo 76b5b4ec", of=learn)
 @click.argument("ids", nargs=-1, metavar="[ID...]")
-@flag("--last", "Take back what was taught last.")
+@base.flag("--last", "Take back what was taught last.")
 def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     """Take back what was learned; everything else in the file stays."""
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
+    taken: list[Learned] = []
     if (team := team_of(workspace)) is not None:
-        taken = [_undone_at(team, one) for one in ids or ("last",)]
+        for one in ids or ("last",):
+            told = team.ask("DELETE", f"{_LEARNED}/{quote(one, safe='')}", dict[str, Any])
+            taken.append((LearnedExample if "intent" in told else LearnedReference)(**told))
     else:
         learning = Learning(workspace)
-        taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
+        taken += [learning.undo_last()] if last else map(learning.undo, ids)
     say({"undone": taken}, [f"taken back: {one.told}" for one in taken])
 
 
-def _undone_at(team: "TeamService", name: str) -> Learned:
-    told = team.ask("DELETE", f"{_LEARNED}/{quote(name, safe='')}", dict[str, Any])
-    return LearnedExample(**told) if "intent" in told else LearnedReference(**told)
-
-
-@command(
+@base.command(
     "kds forget --keep documents --keep cache", "kds forget --yes", "kds forget --restore",
     closing="More: kds help learning",
 )  # fmt: skip
-@flag("--yes", "Do it; without this it is only shown.")
-@click.option("--keep", multiple=True, type=click.Choice([*KINDS]),
-              help="Keep this kind; may be given several times.")  # fmt: skip
-@click.option("--restore", "backup", is_flag=False, flag_value="", metavar="[BACKUP]",
-              help="Bring back a backup: this one, or the newest. Newer data is not "
-              "overwritten.")  # fmt: skip
-@flag("--force", "With --restore: back up newer data, then replace it.")
+@base.yes_option
+@base.choice("--keep", [*KINDS], "Keep this kind; may be given several times.", multiple=True)
+@base.option("--restore [BACKUP]", "Bring back a backup: this one, or the newest. Newer data is "
+             "not overwritten.", to="backup", is_flag=False, flag_value="")  # fmt: skip
+@base.flag("--force", "With --restore: back up newer data, then replace it.")
 def forget(
     *, yes: bool, keep: tuple[str, ...], backup: str | None, force: bool, workspace: Workspace
 ) -> None:
@@ -158,11 +144,9 @@ def forget(
         return
     found = survey(workspace, keep=keep)
     if not yes or not found.files:
-        parts = (
-            ("to be forgotten, after a backup:", found.items), ("stays:", found.stays),
-            ("links, which stay:", found.links),
-        )  # fmt: skip
-        lines = [[head, *(f"  {one}" for one in rows)] for head, rows in parts if rows]
+        parts = {"to be forgotten, after a backup:": found.items, "stays:": found.stays,
+                 "links, which stay:": found.links}  # fmt: skip
+        lines = [[head, *(f"  {one}" for one in rows)] for head, rows in parts.items() if rows]
         none = f"nothing is remembered here: {workspace.brain}"
         say(found, [lines, "\nto do it: kds forget --yes"] if found.files else none)
         return

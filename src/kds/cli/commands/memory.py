@@ -24,39 +24,15 @@ from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, flag, group, option
+from kds.cli import base
+from kds.cli import output as out
+from kds.cli.command import asked_json
 from kds.cli.commands.recall import exclude, forget, import_, join, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
-from kds.cli.options import (
-    COUNT,
-    FILE,
-    Whole,
-    changing,
-    chosen_embedder,
-    command,
-    embeddings_option,
-    looking,
-    question_argument,
-    read_span,
-    search_embedder,
-)
-from kds.cli.output import (
-    SHOWN_ID,
-    Shown,
-    Table,
-    counted,
-    counts_line,
-    fields,
-    hit_lines,
-    mebibytes,
-    say,
-    session_dict,
-    session_table,
-)
-from kds.cli.terminal import reported, shown, slow, tracked
+from kds.cli.output import counted, fields, say
+from kds.cli.terminal import shown, slow, tracked
 from kds.service.team_stores import documents_of, memory_at_team, memory_of, refuse_for_team
 
-MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
 _AUDITED: Final = {
@@ -64,30 +40,29 @@ _AUDITED: Final = {
     "set": "edited by its owner: kds memory profile set",
 }
 """Uses of the profile, in the audit log of the consent."""
+_AUDIT_LINES: Final = 20
 
 _MESSAGE: Final = "id seq role speaker at tokens content"
 _SUMMARY: Final = "first_seq last_seq kind at text"
 _MODEL: Final = "name dimensions state vectors waiting failed"
-_AUDIT_LINES: Final = 20
+_STATS: Final = "sessions messages tokens chunks summaries size_bytes schema_version"
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
 GRANT_HINT: Final = "give it first: kds memory consent grant"
-NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
 
 session_argument = click.argument("name", metavar="SESSION")
-yes_option = flag("--yes", "Do it; without this it is only shown.")
 
 
 @contextmanager
 def _found(workspace: Workspace, name: str) -> Iterator[tuple[MemoryStore, Session]]:
     """The memory, and the session in it that ``name`` stands for."""
-    with looking(memory_of(workspace)) as store:
+    with base.looking(memory_of(workspace)) as store:
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
         yield store, session
 
 
-@group("kds memory search 'which port does staging use'", closing="More: kds help memory-cli")
+@base.group("kds memory search 'which port does staging use'", closing="More: kds help memory-cli")
 def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
@@ -96,15 +71,15 @@ for one in (import_, sources, join, exclude, forget):
     memory.add_command(one)
 
 
-@command("kds memory search 'which port does staging use' --budget 500", of=memory)
-@question_argument("QUERY")
-@option("--session SESSION", "Search this one first, the others only when it has too little.",
-        to="name")  # fmt: skip
-@option("--limit N", "Most hits.", default=10, type=Whole(1, 200))
-@option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
-        type=COUNT)  # fmt: skip
-@flag("--explain", "Also say why each hit was found, and how long each stage took.")
-@embeddings_option
+@base.command("kds memory search 'which port does staging use' --budget 500", of=memory)
+@base.question_argument("QUERY")
+@base.option("--session SESSION", "Search this one first, the others only when it has too little.",
+             to="name")  # fmt: skip
+@base.option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
+@base.option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
+             type=base.COUNT)  # fmt: skip
+@base.flag("--explain", "Also say why each hit was found, and how long each stage took.")
+@base.embeddings_option
 def search(
     *, query: str, name: str | None, limit: int, budget: int | None, explain: bool,
     embeddings: str | None, workspace: Workspace,
@@ -113,107 +88,94 @@ def search(
 
     The service makes the vectors for that, and `kds memory check --backfill`.
     """
-    with looking(memory_of(workspace)) as store:
+    with base.looking(memory_of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            say({"query": query, "hits": [], "summaries": [], "profile": [], "counts": {},
-                 "timings_ms": {}, "notes": [NOTHING]}, NOTHING)  # fmt: skip
+            nothing = Searched(query, (), (), (NOTHING,), {}, {}, (), {})
+            say(_search_dict(nothing), NOTHING)
             return
-        asked = {"session": session and session.id, "limit": limit, "budget": budget}
+        how: dict[str, Any] = {"session": session and session.id, "limit": limit, "budget": budget}
         with slow("searching the memory"):
-            found = _searched(store, workspace, query, asked, embeddings)
-    context, known, titles = found.context, found.profile, found.titles
+            if (team := memory_at_team(store)) is not None:
+                found = team.search(query=query, **how)
+            else:
+                settings = recall_settings(load_settings(workspace).recall)
+                embedder = base.search_embedder(workspace, embeddings)
+                found = search_memory(store, query, settings=settings, embedder=embedder, **how)
+    context = found.context
     pass_on([] if asked_json() else [*found.notes, *(context.notes if context else ())])
-    shown_hits = [] if context else [
-        _hit_lines(number, hit, titles.get(hit.passage.session_id, ""), explain=explain)
-        for number, hit in enumerate(found.hits, start=1)
-    ]  # fmt: skip
     summaries = [
-        {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
-         "score": round(score, 4)}
-        for summary, score in found.summaries
-    ]  # fmt: skip
-    report = {"query": query, **fields(found, "counts notes")} | {
-        "hits": [_hit_dict(hit, titles) for hit in found.hits],
-        "summaries": summaries,
-        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
-        "profile": known,
-    }
-    figures: list[Shown] = [
-        ("candidates", counts_line(found.counts)), ("ms", counts_line(found.timings_ms)),
-    ]  # fmt: skip
-    if context is not None:
-        counts = {"used": len(context.used), "left_out": len(context.left_out)}
-        report["context"] = fields(context, "text tokens budget_tokens") | counts
-        figures.insert(0, ("tokens", f"{context.tokens} of {budget}"))
-    of = "summary of messages {first_seq}-{last_seq}: {text}\n"
+        f"summary of messages {one.first_seq}-{one.last_seq}: {one.text}\n"
+        for one, _ in found.summaries
+    ]
     say(
-        report,
-        [("profile", line) for line in known],
-        context.text if context else [of.format(**one) for one in summaries],
-        shown_hits,
-        None if known or found.hits or summaries else "nothing was found",
-        figures if explain else None,
-    )
+        _search_dict(found),
+        [("profile", line) for line in found.profile],
+        context.text if context else summaries,
+        [] if context else _hits(found, explain=explain),
+        None if found.profile or found.hits or summaries else "nothing was found",
+        [("tokens", f"{context.tokens} of {budget}")] if explain and context else None,
+        [("candidates", out.counts_line(found.counts)), ("ms", out.counts_line(found.timings_ms))]
+        if explain else None,
+    )  # fmt: skip
 
 
-def _searched(
-    store: MemoryStore, workspace: Workspace, query: str, asked: Mapping[str, Any],
-    embeddings: str | None,
-) -> Searched:  # fmt: skip
-    if (team := memory_at_team(store)) is not None:
-        return team.search(query=query, **asked)
-    settings = recall_settings(load_settings(workspace).recall)
-    embedder = search_embedder(workspace, embeddings)
-    return search_memory(store, query, settings=settings, embedder=embedder, **asked)
+def _search_dict(found: Searched) -> dict[str, Any]:
+    summaries = [
+        {"session": one.session_id, **fields(one, "first_seq last_seq text"),
+         "score": round(score, 4)}
+        for one, score in found.summaries
+    ]  # fmt: skip
+    told = {"query": found.query, **fields(found, "counts notes"),
+            "hits": [_hit_dict(hit, found.titles) for hit in found.hits], "summaries": summaries,
+            "timings_ms": out.rounded(found.timings_ms, 3), "profile": found.profile}  # fmt: skip
+    if (context := found.context) is not None:
+        counts = {"used": len(context.used), "left_out": len(context.left_out)}
+        told["context"] = fields(context, "text tokens budget_tokens") | counts
+    return told
 
 
 def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
     passage, scores = hit.passage, fields(hit.parts, "dense lexical code")
     return {
-        "session": passage.session_id,
-        "title": titles.get(passage.session_id, ""),
-        "message": passage.message_id,
-        **fields(passage, "role speaker at kind header"),
-        "text": passage.body,
-        "tokens": passage.tokens,
-        "score": round(hit.score, 4),
-        "scores": {key: None if one is None else round(one, 4) for key, one in scores.items()},
-        "elsewhere": hit.elsewhere,
-        "why": list(hit.why),
-    }
+        "session": passage.session_id, "title": titles.get(passage.session_id, ""),
+        "message": passage.message_id, **fields(passage, "role speaker at kind header"),
+        "text": passage.body, "tokens": passage.tokens, "score": round(hit.score, 4),
+        "scores": out.rounded(scores), **fields(hit, "elsewhere why"),
+    }  # fmt: skip
 
 
-def _hit_lines(number: int, hit: Hit, title: str, *, explain: bool) -> Iterator[Shown]:
-    passage, title = hit.passage, f" '{title}'" if title else ""
-    said = f"{passage.speaker or passage.role}, {shown(passage.at)}"
-    heading = f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}"
-    scores = ("scores", counts_line(fields(hit.parts, "dense lexical code")))
-    why = [*(("why", one) for one in hit.why), scores] if explain else ()
-    return hit_lines(heading + ", another session" * hit.elsewhere, passage.body, why)
+def _hits(found: Searched, *, explain: bool) -> Iterator[out.Shown]:
+    for number, hit in enumerate(found.hits, start=1):
+        passage = hit.passage
+        title = found.titles.get(passage.session_id)
+        place = passage.session_id[: out.SHOWN_ID] + (f" '{title}'" if title else "")
+        said = f"{passage.speaker or passage.role}, {shown(passage.at)}"
+        heading = f"{number}. {hit.score:.2f}  {place}, {said}"
+        scores = ("scores", out.counts_line(fields(hit.parts, "dense lexical code")))
+        why = [*(("why", one) for one in hit.why), scores] if explain else ()
+        yield out.hit_lines(heading + ", another session" * hit.elsewhere, passage.body, why)
 
 
-@command("kds memory show last", of=memory)
+@base.command("kds memory show last", of=memory)
 @click.argument("name", metavar="[SESSION]", required=False)
-@option("--limit N", "Sessions to list.", default=20, type=COUNT)
-@option("--offset N", "Sessions to skip.", default=0, type=Whole(0))
+@base.option("--limit N", "Sessions to list.", default=20, type=base.COUNT)
+@base.option("--offset N", "Sessions to skip.", default=0, type=click.IntRange(0))
 def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> None:
     """List the sessions, the one changed last first; or print SESSION with its messages.
 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.
     """
     if name is None:
-        with looking(memory_of(workspace)) as some:
+        with base.looking(memory_of(workspace)) as some:
             sessions = some.sessions(limit=limit, offset=offset) if some else ()
-        say(map(session_dict, sessions), session_table(sessions))
+        say(map(out.session_dict, sessions), out.session_table(sessions))
         return
     with _found(workspace, name) as (store, session):
         messages = [one for one in store.messages(session.id) if one.role != "system"]
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    told = {"messages": (messages, _MESSAGE), "summaries": (summaries, _SUMMARY),
-            "terms": (terms, "term snippet turn")}  # fmt: skip
     size = counted(session.message_count, "message")
     said = (
         f"\n{one.seq} {one.role}{f' ({one.speaker})' if one.speaker else ''} {shown(one.at)}\n"
@@ -221,8 +183,10 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         for one in messages
     )
     say(
-        session_dict(session)
-        | {key: [fields(one, names) for one in values] for key, (values, names) in told.items()},
+        out.session_dict(session)
+        | {"messages": [fields(one, _MESSAGE) for one in messages]}
+        | {"summaries": [fields(one, _SUMMARY) for one in summaries]}
+        | {"terms": [fields(one, "term snippet turn") for one in terms]},
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
@@ -235,29 +199,29 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
     )
 
 
-@command("kds memory rename last 'Dark mode'", of=memory)
+@base.command("kds memory rename last 'Dark mode'", of=memory)
 @session_argument
 @click.argument("title")
-@option("--document NAME", "Also say which document it is about, or several; '': none.",
-        to="documents", multiple=True)  # fmt: skip
+@base.option("--document NAME", "Also say which document it is about, or several; '': none.",
+             to="documents", multiple=True)  # fmt: skip
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Rename SESSION; later messages do not change its title."""
     with _found(workspace, name) as (store, session):
         renamed = store.rename(session.id, title)
         if documents:
             renamed = store.set_document(session.id, "\n".join(documents))
-    say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
+    say(out.session_dict(renamed), f"{renamed.id[: out.SHOWN_ID]} is now '{renamed.title}'")
 
 
-@command("kds memory delete 3f2a91c0 --yes", of=memory)
+@base.command("kds memory delete 3f2a91c0 --yes", of=memory)
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
-@yes_option
+@base.yes_option
 def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     """Delete sessions and everything in them, and wipe their bytes on disk.
 
     Without --yes it only shows what would be deleted. Only an export brings a session back.
     """
-    with looking(memory_of(workspace)) as store:
+    with base.looking(memory_of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
             for session in tracked(sessions, "deleting"):
@@ -265,16 +229,16 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     _say_deleted(sessions, done=yes)
 
 
-@command("kds memory cleanup --older-than 30d --yes", of=memory)
-@option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
-        required=True, type=read_span)  # fmt: skip
-@yes_option
+@base.command("kds memory cleanup --older-than 30d --yes", of=memory)
+@base.option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
+             required=True, type=base.read_span)  # fmt: skip
+@base.yes_option
 def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
     """Delete sessions that have not been used for a while.
 
     Without --yes it only shows what would be deleted. Interrupted, it goes on when run again.
     """
-    with looking(memory_of(workspace)) as store, reported("looking for old sessions") as told:
+    with base.looking(memory_of(workspace)) as store, slow("looking for old sessions") as told:
         tell = partial(told, "deleting messages")
         sessions = store.cleanup(age, dry_run=not yes, tell=tell).sessions if store else ()
     _say_deleted(sessions, done=yes)
@@ -284,38 +248,38 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
     counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
     text = f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it"
-    told = {"sessions": map(session_dict, sessions), "messages": messages}
-    lines = [session_table(sessions), text] if sessions else "no session is that old"
-    say(told | {"dry_run": not done}, lines)
+    told = {"sessions": map(out.session_dict, sessions), "messages": messages, "dry_run": not done}
+    say(told, [out.session_table(sessions), text] if sessions else "no session is that old")
 
 
-@command("kds memory export --all --to memory.json", of=memory)
+@base.command("kds memory export --all --to memory.json", of=memory)
 @click.argument("names", metavar="[SESSION]...", nargs=-1)
-@flag("--all", "Every session.", to="everything")
-@click.option("--format", "form", type=click.Choice(["json", MARKDOWN]), default="json",
-              help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
-@option("--to FILE", "Write it there, readable by you alone.  [default: print it]", to="target",
-        type=FILE)  # fmt: skip
+@base.flag("--all", "Every session.", to="everything")
+@base.choice("--format", ["json", "markdown"], "JSON to import again, or Markdown to read.  "
+             "[default: json]", default="json")  # fmt: skip
+@base.option("--to FILE", "Write it there, readable by you alone.  [default: print it]",
+             to="target", type=base.FILE)  # fmt: skip
 def export(
-    *, names: tuple[str, ...], everything: bool, form: str, target: Path | None,
+    *, names: tuple[str, ...], everything: bool, format: str, target: Path | None,
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write sessions as JSON or Markdown.
 
     With --to it says what was written; --json says it as JSON.
     """
+    is_json = format == "json"
     if bool(names) == everything:
         raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
-    if target is None and asked_json() and form == MARKDOWN:
+    if target is None and asked_json() and not is_json:
         raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
     if target is not None and target.exists():
         raise Refusal(f"'{target}' exists already", "name another one")
-    with looking(memory_of(workspace)) as store:
+    with base.looking(memory_of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
         told = tracked(chosen, "exporting") if store else ()
         archives = [archive(store, session.id) for session in told] if store else []
-    text = _RULE.join(map(to_markdown, archives)) if form == MARKDOWN else to_json(archives)
+    text = to_json(archives) if is_json else _RULE.join(map(to_markdown, archives))
     if target is None:
         click.echo(text, nl=False)
         return
@@ -328,7 +292,7 @@ def export(
     )
 
 
-@command("kds memory summarize 'Dark mode'", of=memory)
+@base.command("kds memory summarize 'Dark mode'", of=memory)
 @click.argument("name", metavar="[SESSION]", default=LAST)
 def summarize(*, name: str, workspace: Workspace) -> None:
     """Summarize now what was said in SESSION since its last summary.
@@ -359,12 +323,12 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     )
 
 
-@command("kds memory check --backfill", of=memory)
-@flag("--rebuild", "First make the search indexes anew.")
-@flag("--backfill", "First give every part and passage that has none its vector, for recall by "
-      "meaning. It goes on where it stopped.")  # fmt: skip
-@flag("--off", "With --backfill: want no vectors any more; those there are stay.")
-@embeddings_option
+@base.command("kds memory check --backfill", of=memory)
+@base.flag("--rebuild", "First make the search indexes anew.")
+@base.flag("--backfill", "First give every part and passage that has none its vector, for recall "
+           "by meaning. It goes on where it stopped.")  # fmt: skip
+@base.flag("--off", "With --backfill: want no vectors any more; those there are stay.")
+@base.embeddings_option
 def check(
     *, rebuild: bool, backfill: bool, off: bool, embeddings: str | None, workspace: Workspace
 ) -> int:
@@ -376,11 +340,11 @@ def check(
     if (off or embeddings) and not backfill:
         raise Refusal("--off and --embeddings are for vectors", "add --backfill")
     refuse_for_team(workspace, "checking")
-    embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
+    embedder = None if off or not backfill else base.chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
         raise Refusal("the embedding model is off", "name one: --embeddings shipped")
-    place = memory_of(workspace)
-    with looking(place) as store, looking(documents_of(workspace)) as documents:
+    place, docs = memory_of(workspace), documents_of(workspace)
+    with base.looking(place) as store, base.looking(docs) as documents:
         stores = [one for one in (store, documents) if one is not None]
         embedded = sum(_backfilled(one, embedder) for one in stores) if backfill else None
         with slow("examining memory and documents"):
@@ -388,25 +352,24 @@ def check(
             problems = [problem for one in found for problem in one.problems]
             stats = store.stats() if store else EMPTY
             given = bool(store and store.profile.consent().given)
-            held = documents.holdings() if documents else NO_DOCUMENTS
+            held = documents.holdings() if documents else Holdings(0, 0, 0, 0, 0, 0)
             paths = [one.path for one in documents.documents()] if documents else []
             models = documents.models() if documents else ()
     gone = [path for path in paths if not Path(path).exists()]
-    holds = fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version")
+    holds = fields(stats, _STATS)
     kept = fields(held, "documents sections chunks tokens size_bytes") | {"gone": gone}
     report = {
         "sound": not problems, "problems": problems, "path": str(place), **holds,
-        "models": [fields(one, _MODEL) for one in stats.models],
-        "profile_consent": given,
+        "models": [fields(one, _MODEL) for one in stats.models], "profile_consent": given,
         "documents": kept | {"models": [fields(one, _MODEL) for one in models]},
         **({} if embedded is None else {"embedded": embedded}),
     }  # fmt: skip
-    lines: list[Shown] = [
+    lines: list[out.Shown] = [
         [f"the file of a document is gone: {path}" for path in gone],
         None if problems else "the memory is in order",
         list(holds.items())[:5],
         ("documents", held.documents),
-        ("size", mebibytes(stats.size_bytes + held.size_bytes)),
+        ("size", out.mebibytes(stats.size_bytes + held.size_bytes)),
         ("profile", "kept, with consent" if given else "no consent"),
         ("kept in", f"{place} (schema {stats.schema_version})"),
     ]
@@ -422,7 +385,7 @@ def _backfilled(store: PassageStore, embedder: Any) -> int:
     if embedder is None:
         return 0
     store.retry_embeddings()
-    with reported("embedding") as tell:
+    with slow("embedding") as tell:
         return embed_waiting(store, embedder, tell=tell)
 
 
@@ -432,10 +395,10 @@ def _model_line(model: EmbeddingModel) -> tuple[str, str]:
     return "vectors", f"{model.name}: {made}; {model.state}"
 
 
-@command("kds memory consent grant --for 'knowing my stack'", of=memory)
+@base.command("kds memory consent grant --for 'knowing my stack'", of=memory)
 @click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
-@option("--for PURPOSE", "With grant: what you consent to.", to="purpose",
-        default="answers that suit me")  # fmt: skip
+@base.option("--for PURPOSE", "With grant: what you consent to.", to="purpose",
+             default="answers that suit me")  # fmt: skip
 def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it.
 
@@ -443,7 +406,7 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     `revoke` wipes the profile and its vectors, down to their bytes on disk.
     """
     found, log = Consent(given=False), tuple[ConsentEvent, ...]()
-    opened = changing if action == "grant" else looking
+    opened = base.changing if action == "grant" else base.looking
     with opened(memory_of(workspace)) as store:
         if store is not None and action == "show":
             found, log = store.profile.consent(), store.profile.events()[-_AUDIT_LINES:]
@@ -454,11 +417,11 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     told = f"consent stands since {since}, for: {found.purpose}"
     if not found.given:
         told = NO_CONSENT + (f"; revoked {since}" if since else "")
-    table = Table(("at", "what", "for"), [(one.at, one.action, one.purpose) for one in log])
+    table = out.Table(("at", "what", "for"), [(one.at, one.action, one.purpose) for one in log])
     say(fields(found, "given since purpose") | {"events": log}, told, ["", table] if log else None)
 
 
-@command(
+@base.command(
     "kds memory profile set name=Ada role='backend developer' languages=go,python tests=pytest",
     of=memory,
 )
@@ -477,7 +440,7 @@ def profile(
     if bool(pairs) != (action == "set"):
         hint = "kds memory profile set role='backend developer'; see --help"
         raise Refusal("KEY=VALUE is for set, which needs one at least", hint)
-    with looking(memory_of(workspace)) as store:
+    with base.looking(memory_of(workspace)) as store:
         if action == "clear":
             granted = store is not None and store.profile.consent().given
             if store is not None and granted:
@@ -491,7 +454,13 @@ def profile(
             found = store.profile.save(_changed(found, pairs))
             if memory_at_team(store) is None:
                 _embed(store, workspace)
-    say({"consent": found is not None, "profile": found}, _profile_lines(found))
+    lines: list[out.Shown] = [f"{NO_CONSENT}\n{GRANT_HINT}"]
+    if found is not None:
+        told = dataclasses.asdict(found)
+        told["prefers"] = [f"{name}={value}" for name, value in told.pop("preferences").items()]
+        lines = [(key, one if isinstance(one, str) else ", ".join(one))
+                 for key, one in told.items() if one]  # fmt: skip
+    say({"consent": found is not None, "profile": found}, lines or "the profile is empty")
 
 
 def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
@@ -518,13 +487,3 @@ def _embed(store: MemoryStore, workspace: Workspace) -> None:
             store.profile.embed(load_embedder(model))
         except Exception as error:  # noqa: BLE001  # the user's model may raise anything
             complain(f"the profile is saved and found by its words only: {error}")
-
-
-def _profile_lines(kept: Profile | None) -> Shown:
-    if kept is None:
-        return f"{NO_CONSENT}\n{GRANT_HINT}"
-    told = dataclasses.asdict(kept)
-    told["prefers"] = [f"{name}={value}" for name, value in told.pop("preferences").items()]
-    lines = [(key, one if isinstance(one, str) else ", ".join(one))
-             for key, one in told.items() if one]  # fmt: skip
-    return lines or "the profile is empty"

@@ -1,35 +1,31 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+import kds
 from kds.agents.agent import prompt_named
-from kds.api.rehearsal import RuleOutcome, describe_outcome
+from kds.api.rehearsal import describe_outcome
 from kds.brain.errors import MessageError, PromptFileError
 from kds.brain.files import failure
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, flag, group
-from kds.cli.guard import TESTS_FAILED, complain
-from kds.cli.options import command, open_router
+from kds.cli import base
+from kds.cli.command import asked_json
+from kds.cli.guard import TESTS_FAILED, complain, pass_on
 from kds.cli.output import Table, fields, say
 from kds.cli.terminal import slow, toned
-from kds.router.intents.features import stems
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import PACKAGED, load_rules
+from kds.service.service_client import LOADING
 from kds.testing.findings import astray_examples, rendering_problems, sample_inputs
 
-SMALL_WORDS: Final = frozenset("a an my our please that the this".split())
-"""Words that do not make two examples different."""
-
-_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_LONGEST: Final = 64
+_NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 _PROMPT: Final = """\
 ---
@@ -65,20 +61,20 @@ rules:
 """What new files begin with: they pass the checks as they are."""
 
 
-@group("kds prompts check")
+@base.group("kds prompts check")
 def prompts() -> None:
     """List, show, create or check prompt files, your own included."""
 
 
-@command("kds prompts list", of=prompts, name="list")
+@base.command("kds prompts list", of=prompts, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
     found = _in_order(PromptLibrary.load(workspace.prompts_dir))
     rows = [(prompt.intent, prompt.name, prompt.description) for prompt in found]
-    say([_summary(one) for one in found], Table(("intent", "prompt", "what it does"), rows))
+    say(list(map(_summary, found)), Table(("intent", "prompt", "what it does"), rows))
 
 
-@command("kds prompts new deploy-runner", of=prompts)
+@base.command("kds prompts new deploy-runner", of=prompts)
 @click.argument("name")
 def new(*, name: str, workspace: Workspace) -> None:
     """Create a prompt file for an agent of your own; it passes `kds prompts check` as it is.
@@ -95,9 +91,9 @@ def new(*, name: str, workspace: Workspace) -> None:
     say({"path": path}, f"{path}\nnext: edit it, then kds prompts check")
 
 
-@command("kds prompts show PLAN", "kds prompts show code-executor --render", of=prompts)
+@base.command("kds prompts show PLAN", "kds prompts show code-executor --render", of=prompts)
 @click.argument("name")
-@flag("--render", "Render it with sample inputs.")
+@base.flag("--render", "Render it with sample inputs.")
 def show(*, name: str, render: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it is.
 
@@ -117,9 +113,8 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
     say(card, prompt.path.read_text(encoding="utf-8").removesuffix("\n"))
 
 
-@command("kds prompts check --lint", of=prompts)
-@flag("--lint", "Also name examples that two agents have: hints, not errors.")
-def check(*, lint: bool, workspace: Workspace) -> None:
+@base.command("kds prompts check", of=prompts)
+def check(*, workspace: Workspace) -> None:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then route every example of every agent. Examples that reach another agent are warnings.
@@ -128,37 +123,36 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     if problems := tuple(rendering_problems(library, _in_order(library))):
         raise PromptFileError(problems)
     load_settings(workspace)
-    agents, own = library.agents(), workspace.prompts_dir
+    agents = library.agents()
     with slow("routing the examples"):
-        strays = astray_examples(library, workspace)
+        found = list(zip(agents, astray_examples(library, workspace), strict=True))
     examples: list[dict[str, Any]] = [
         {"prompt": agent.name, "intent": agent.intent, "examples": len(agent.examples),
          "reached": len(agent.examples) - len(astray), "astray": astray}
-        for agent, astray in zip(agents, strays, strict=True)
+        for agent, astray in found
     ]  # fmt: skip
     notes = {"passed_over": library.passed_over, "strays": stray_files(workspace)}
-    shared = list(_shared_examples(library.prompts(), own)) if lint else []
-    for message, hint in [] if asked_json() else [
-        *((f"{one.where}: {one.message}", one.hint) for some in notes.values() for one in some),
-        *((f"{stray['where']}: the example '{stray['text']}' reaches {stray['intent']}",
-           f"leave it to one of {one['intent']} and {stray['intent']}; "
-           "`kds route --why --no-log` shows the scores")
-          for one in examples for stray in one["astray"]),
-    ]:  # fmt: skip
-        complain(message, hint)
+    if not asked_json():
+        for one in (one for some in notes.values() for one in some):
+            complain(f"{one.where}: {one.message}", one.hint)
+        for agent, astray in found:
+            for stray in astray:
+                complain(
+                    f"{stray['where']}: the example '{stray['text']}' reaches {stray['intent']}",
+                    f"leave it to one of {agent.intent} and {stray['intent']}; "
+                    "`kds route --why --no-log` shows the scores",
+                )
     good, count = (sum(one[key] for one in examples) for key in ("reached", "examples"))
     say(
         {"prompts": len(library.prompts()), "agents": len(agents), "problems": [], **notes,
-         "examples": examples, **({"lint": shared} if lint else {})},
+         "examples": examples},
         f"{len(library.prompts())} prompts are in order, {len(agents)} of them agents",
         f"{good:,} of {count:,} examples reach their own agent when typed verbatim",
         [
-            f"  {agent.name}: {one['reached']:,} of {one['examples']:,}"
-            for agent, one in zip(agents, examples, strict=True)
-            if one["astray"] or agent.path.is_relative_to(own)
+            f"  {agent.name}: {len(agent.examples) - len(astray):,} of {len(agent.examples):,}"
+            for agent, astray in found
+            if astray or agent.path.is_relative_to(workspace.prompts_dir)
         ],
-        [f"{one['where']}: '{one['text']}' is also of {' and '.join(one['others'])}"
-         for one in shared],
     )  # fmt: skip
 
 
@@ -167,25 +161,8 @@ def _in_order(library: PromptLibrary) -> tuple[PromptFile, ...]:
     return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
 
 
-def _shared_examples(prompts: Sequence[PromptFile], own: Path) -> Iterator[dict[str, Any]]:
-    """The examples that several agents have, but for endings and small words; one's own first."""
-    by_words = defaultdict[tuple[str, ...], list[tuple[PromptFile, int]]](list)
-    for prompt in sorted(prompts, key=lambda one: not one.path.is_relative_to(own)):
-        for number, text in enumerate(prompt.examples if prompt.intent else ()):
-            words = tuple(stem for stem in stems(text) if stem not in SMALL_WORDS)
-            by_words[words].append((prompt, number))
-    for alike in by_words.values():
-        for prompt, number in alike:
-            if others := sorted({str(one.intent) for one, _ in alike} - {str(prompt.intent)}):
-                yield {"where": prompt.example_place(number), "intent": prompt.intent,
-                       "text": prompt.examples[number], "others": others}  # fmt: skip
-
-
 def _summary(prompt: PromptFile) -> Mapping[str, object]:
-    return {
-        **fields(prompt, "name intent description priority"),
-        "inputs": prompt.inputs,
-        **fields(prompt, "confirm handoffs"),
+    return fields(prompt, "name intent description priority inputs confirm handoffs") | {
         "examples": len(prompt.examples),
         "prompt_file": prompt.ref,
         "path": str(prompt.path),
@@ -193,12 +170,12 @@ def _summary(prompt: PromptFile) -> Mapping[str, object]:
     }
 
 
-@group("kds rules check")
+@base.group("kds rules check")
 def rules() -> None:
     """List, create or check reference rules, including your own in kds-brain/rules/."""
 
 
-@command("kds rules list", of=rules, name="list")
+@base.command("kds rules list", of=rules, name="list")
 def list_rules(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
     found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
@@ -207,7 +184,7 @@ def list_rules(*, workspace: Workspace) -> None:
     say(told, Table(("rule", "priority", "what it is for"), rows))
 
 
-@command("kds rules new usual-place", of=rules, name="new")
+@base.command("kds rules new usual-place", of=rules, name="new")
 @click.argument("name")
 def new_rule(*, name: str, workspace: Workspace) -> None:
     """Create a file for a rule of your own; it passes `kds rules check` as it is.
@@ -225,7 +202,7 @@ def new_rule(*, name: str, workspace: Workspace) -> None:
 
 def _checked_name(name: str) -> str:
     """A name that a file of the user's may have."""
-    if _NAME.fullmatch(name) is None or len(name) > _LONGEST:
+    if _NAME.fullmatch(name) is None:
         hint = "lower case words joined by -: deploy-runner"
         raise MessageError(f"'{name}' can be no name", hint=hint)
     return name
@@ -243,30 +220,30 @@ def _write_new(path: Path, text: str) -> None:
         raise failure("write", path, error) from error
 
 
-@command("kds rules check", of=rules, name="check")
+@base.command("kds rules check", of=rules, name="check")
 def check_rules(*, workspace: Workspace) -> int:
     """Load every rule file and run its tests; exit code 1 when one fails.
 
     A test that expects a change also fails when another rule than its own makes it.
     """
-    router = open_router(workspace, log=False)
+    with slow(LOADING):
+        router = kds.Router.open(workspace, log=False)
+    pass_on(router.warnings)
     with slow("running the tests of the rules"):
         outcomes = router.check_rules()
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    told = {
-        "rules": len({outcome.rule for outcome in outcomes}),
-        "tests": len(outcomes),
-        "failed": list(map(_failure, failed)),
-        "problems": [],
-    }
-    passed = len(outcomes) - len(failed)
-    counts = f"{told['rules']} rules, {passed} tests passed, {len(failed)} failed"
-    texts = [f"{describe_outcome(one)}\n" for one in failed]
-    say(told, texts, toned(counts, "problem" if failed else "ok"))
+    rules, passed = len({outcome.rule for outcome in outcomes}), len(outcomes) - len(failed)
+    told = [
+        fields(one, "rule fired")
+        | {"where": one.test.where, "in": one.test.message,
+           "expected": one.test.expected or (one.test.message,),
+           "actual": one.turn.expanded, "why": one.turn.why}
+        for one in failed
+    ]  # fmt: skip
+    counts = f"{rules} rules, {passed} tests passed, {len(failed)} failed"
+    say(
+        {"rules": rules, "tests": len(outcomes), "failed": told, "problems": []},
+        [f"{describe_outcome(one)}\n" for one in failed],
+        toned(counts, "problem" if failed else "ok"),
+    )
     return TESTS_FAILED if failed else 0
-
-
-def _failure(one: RuleOutcome) -> Mapping[str, object]:
-    expected = one.test.expected or (one.test.message,)
-    told = {"where": one.test.where, "in": one.test.message, "expected": expected}
-    return fields(one, "rule fired") | told | {"actual": one.turn.expanded, "why": one.turn.why}

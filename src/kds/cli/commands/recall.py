@@ -17,16 +17,8 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, archives_in, checksum
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import flag, option
+from kds.cli import base
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.options import (
-    Whole,
-    ago,
-    changing,
-    command,
-    question_argument,
-    search_embedder,
-)
 from kds.cli.output import (
     Shown,
     Table,
@@ -39,7 +31,7 @@ from kds.cli.output import (
     session_dict,
     session_table,
 )
-from kds.cli.terminal import reported, shown, slow
+from kds.cli.terminal import shown, slow
 from kds.service.team_stores import memory_of
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
@@ -89,11 +81,11 @@ def _as_clients(
     return found
 
 
-@command("kds recall 'which port has staging?' --project all")
-@question_argument("QUESTION")
-@option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
-@option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=ago)
-@option("--limit N", "Most passages.", default=5, type=Whole(1, 50))
+@base.command("kds recall 'which port has staging?' --project all")
+@base.question_argument("QUESTION")
+@base.option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
+@base.option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=base.ago)
+@base.option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 50))
 def recall(
     *, question: str, project: str | None, since: datetime | None, limit: int,
     workspace: Workspace,
@@ -105,25 +97,24 @@ def recall(
     with _opened(workspace) as (memory, folder):
         projects = _projects(memory, folder, project)
         with slow("searching past sessions"):
-            answer = ask(
-                memory, projects, question, limit=limit, since=since,
-                embedder=search_embedder(workspace), now=utc_now(),
-            )  # fmt: skip
-    here = str(Path.cwd())
-    hits = [_hit_dict(one, here) for one in answer.found]
-    nothing = "nothing was found" if projects else NOTHING
+            embedder = base.search_embedder(workspace)
+            answer = ask(memory, projects, question, limit=limit, since=since, embedder=embedder,
+                         now=utc_now())  # fmt: skip
+    found = [(one, one.kept.resume_from(str(Path.cwd()))) for one in answer.found]
     pass_on(answer.notes)
+    hits = [_hit_dict(*one) for one in found]
     say(
         {"question": question, "sure": round(answer.sure, 3), "hits": hits,
          "notes": answer.notes if projects else (NOTHING,)},
-        [_hit_lines(number, one, here) for number, one in enumerate(answer.found, 1)] or nothing,
-        ("\nsure", f"{answer.sure:.0%} that one of these answers it") if hits else None,
+        [_hit_lines(number, *one) for number, one in enumerate(found, 1)]
+        or ("nothing was found" if projects else NOTHING),
+        ("\nsure", f"{answer.sure:.0%} that one of these answers it") if found else None,
     )  # fmt: skip
 
 
-@command("kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
-@option("--to CLIENT", "The assistant that goes on: codex, claude, ...", callback=_as_clients)
-@option("--session ID", "Another session of this repository than the last.")
+@base.command("kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
+@base.option("--to CLIENT", "The assistant that goes on: codex, claude, ...", callback=_as_clients)
+@base.option("--session ID", "Another session of this repository than the last.")
 def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Workspace) -> None:
     """Print a brief with which another assistant goes on where the last session stopped.
 
@@ -153,21 +144,21 @@ def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Works
     )
 
 
-def _hit_dict(one: Found, here: str) -> dict[str, Any]:
+def _hit_dict(one: Found, resume: str | None) -> dict[str, Any]:
     passage = one.hit.passage
     return {
         "session": one.kept.session.id, "title": one.kept.session.title,
         "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
         "at": passage.at, "role": passage.role, "message": passage.message_id,
         "text": passage.body, **fields(one, "words by_meaning"),
-        "score": round(one.hit.score, 4), "resume": one.kept.resume_from(here),
+        "score": round(one.hit.score, 4), "resume": resume,
     }  # fmt: skip
 
 
-def _hit_lines(number: int, one: Found, here: str) -> Iterator[Shown]:
+def _hit_lines(number: int, one: Found, resume: str | None) -> Iterator[Shown]:
     kept, passage = one.kept, one.hit.passage
-    place = " ".join(filter(None, (one.project.name, f"on {kept.branch}" if kept.branch else "")))
-    said = f"{kept.client}, {shown(passage.at)}, {place}"
+    branch = f" on {kept.branch}" if kept.branch else ""
+    said = f"{kept.client}, {shown(passage.at)}, {one.project.name}{branch}"
     has = [("has", ", ".join(one.words))] if one.words else []
     if one.by_meaning:
         has = [("found", "by meaning: none of your words is in it")]
@@ -179,20 +170,21 @@ def _hit_lines(number: int, one: Found, here: str) -> Iterator[Shown]:
     return hit_lines(
         f"{number}. '{kept.session.title}' ({said}), {passage.role}",
         "\n".join(lines[start : start + QUOTED]),
-        [*has, ("resume", kept.resume_from(here) or f"open it in {kept.client}")],
+        [*has, ("resume", resume or f"open it in {kept.client}")],
     )
 
 
-@command(
+@base.command(
     "kds memory import --from claude,codex --since 90d", "kds memory import memory.json",
     name="import",
 )  # fmt: skip
 @click.argument("file", required=False, type=click.File(encoding="utf-8-sig"))
-@option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
-        "cursor, specstory.  [default: all]", to="clients", callback=_as_clients)  # fmt: skip
-@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=ago)
-@flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
-@flag("--dry-run", "Only say how much there is.")
+@base.option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, "
+             "opencode, cursor, specstory.  [default: all]", to="clients",
+             callback=_as_clients)  # fmt: skip
+@base.option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=base.ago)
+@base.flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
+@base.flag("--dry-run", "Only say how much there is.")
 def import_(
     *, file: TextIO | None, clients: tuple[str, ...] | None, since: datetime | None,
     everywhere: bool, dry_run: bool, workspace: Workspace,
@@ -212,7 +204,7 @@ def import_(
     with _twice(file) as twice:
         total = sum(1 for _ in archives_in(twice, where=file.name))  # the whole is examined
         twice.seek(0)
-        with changing(memory_of(workspace)) as store, reported("importing") as tell:
+        with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
             restored = []
             for session in store.restore_all(archives_in(twice, where=file.name)):
                 restored.append(session)
@@ -248,8 +240,8 @@ def bring_in(
 ) -> tuple[dict[str, Any], Iterator[Shown]]:  # fmt: skip
     """Import what is new in the sessions of assistants; returns how much that was, for `say`."""
     keep_days = load_settings(workspace).assistants.keep_days
-    embedder = None if dry_run else search_embedder(workspace)
-    with _opened(workspace) as (memory, folder), reported("reading sessions") as tell:
+    embedder = None if dry_run else base.search_embedder(workspace)
+    with _opened(workspace) as (memory, folder), slow("reading sessions") as tell:
         place = str(memory)
         report = importing.bring_in(
             memory, folder, clients=clients, since=since, everywhere=everywhere,
@@ -277,7 +269,7 @@ def bring_in(
     return told | {"all_projects": everywhere, "dry_run": dry_run}, lines()
 
 
-@command("kds memory sources")
+@base.command("kds memory sources")
 def sources(*, workspace: Workspace) -> None:
     """List which assistants' sessions are kept, where, and what could not be read."""
     keep_days = load_settings(workspace).assistants.keep_days
@@ -305,7 +297,7 @@ def sources(*, workspace: Workspace) -> None:
     )
 
 
-@command("kds memory join ~/shop")
+@base.command("kds memory join ~/shop")
 @click.argument("other")
 def join(*, other: str, workspace: Workspace) -> None:
     """Make the repository you are in and OTHER one project: its name, or its folder.
@@ -335,9 +327,9 @@ def join(*, other: str, workspace: Workspace) -> None:
     )
 
 
-@command("kds memory exclude ~/private")
+@base.command("kds memory exclude ~/private")
 @click.argument("path", type=click.Path(path_type=Path))
-@flag("--undo", "Let it be imported again.")
+@base.flag("--undo", "Let it be imported again.")
 def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
     """Keep nothing of sessions in PATH, and forget those that are kept."""
     folder, gone = str(path.expanduser().resolve()), 0
@@ -353,14 +345,14 @@ def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
     say({"path": folder, "excluded": not undo, "forgotten": gone}, f"{folder} {done}")
 
 
-@command(
+@base.command(
     "kds memory forget --session 65b58793 --yes", "kds memory forget --client cursor --before 180d"
 )
-@option("--client NAME", "Only sessions of this assistant.", callback=_as_clients)
-@option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
-@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=ago)
-@option("--session ID", "Only this one: its id, or the beginning of it.")
-@flag("--yes", "Do it; without this it is only shown.")
+@base.option("--client NAME", "Only sessions of this assistant.", callback=_as_clients)
+@base.option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
+@base.option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=base.ago)
+@base.option("--session ID", "Only this one: its id, or the beginning of it.")
+@base.flag("--yes", "Do it; without this it is only shown.")
 def forget(
     *, client: tuple[str, ...] | None, project: str | None, before: datetime | None,
     session: str | None, yes: bool, workspace: Workspace,

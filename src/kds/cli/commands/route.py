@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -10,49 +10,42 @@ import click
 import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import Contexts, LoadedContext
-from kds.brain.context.names import Kind, conversation_path, terminal_origin
+from kds.brain.context.names import Kind, conversation_path, is_same_terminal, terminal_origin
 from kds.brain.errors import MessageError
 from kds.brain.message import clean_message, utterances, well_formed
-from kds.brain.turn import WARNING, ContextEntry, Utterance, entry_to_wire
+from kds.brain.turn import WARNING, ContextEntry, Turn, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, flag, group, option
+from kds.cli import base
 from kds.cli.guard import Refusal, complain, pass_on
-from kds.cli.options import (
-    command,
-    context_option,
-    message_argument,
-    read_message,
-    start_afterwards,
-)
-from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
-from kds.cli.terminal import slow
+from kds.cli.output import Shown, Table, counted, say
+from kds.cli.terminal import slow, toned
+from kds.router.intents.policy import ACT_MIN
 from kds.service.service_client import How, RouterClient, team_of
 
-why_option = flag("--why", "Also print what every step recorded.")
-no_log_option = flag("--no-log", "Leave the conversation context as it is.")
-
-reply_option = option("--reply TEXT", "What the assistant said last: its question, its options.")
-history_option = option(
+why_option = base.flag("--why", "Also print what every step recorded.")
+no_log_option = base.flag("--no-log", "Leave the conversation context as it is.")
+reply_option = base.option(
+    "--reply TEXT", "What the assistant said last: its question, its options."
+)
+history_option = base.option(
     "--history FILE", "What was said before: a JSON list of objects with role and content.",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
 )  # fmt: skip
 
-_HISTORY_HINT = 'write a list: [{"role": "user", "content": "..."}]'
 
-
-@command(
+@base.command(
     "kds route 'Make it purple' --why",
     "kds route 'yes, do it' --reply 'Shall I raise the limit to 512Mi?'",
     "echo 'Make it purple' | kds route - --json --no-log",
-    cls=MessageCommand,
+    message=True,
 )
-@message_argument
+@base.message_argument
 @why_option
-@flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
+@base.flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
 @no_log_option
 @reply_option
 @history_option
-@context_option
+@base.context_option
 def route(
     words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, reply: str | None,
     history: Path | None, context: str | None, workspace: Workspace,
@@ -62,14 +55,13 @@ def route(
     MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. A service that
     runs does the work; where none runs, one is started for the next message.
     """
-    message = read_message(words)
-    before = read_history(history, reply)
-    client = RouterClient(workspace, tell=complain, watch=slow)
+    message = base.read_message(words)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
     how: How = {
         "conversation": context, "origin": terminal_origin(kind), "log": not no_log,
-        "history": before,
+        "history": read_history(history, reply),
     }  # fmt: skip
+    client = RouterClient(workspace, tell=complain, watch=slow)
     if (team := team_of(workspace)) is not None:
         with slow("waiting for the team's service"):
             turn = team.route(message, tell=complain, **how)
@@ -78,7 +70,7 @@ def route(
     # of the context: a line that cannot be read
     pass_on(note.removeprefix(WARNING) for note in turn.why if note.startswith(WARNING))
     if client.alone and not no_log:
-        start_afterwards(workspace)
+        base.start_afterwards(workspace)
     lines: list[Shown] = [turn.prompt] if prompt_only else [turn_lines(turn)]
     if turn.prompt and turn.agent and not prompt_only:
         lines.append(("prompt", f"{len(turn.prompt):,} characters; --prompt prints it"))
@@ -86,53 +78,87 @@ def route(
     say(report, lines, step_lines(turn) if why else None)
 
 
+def turn_lines(turn: Turn) -> Iterator[Shown]:
+    """How a message was routed: a few labelled lines."""
+    yield "message", turn.message
+    if turn.notice:
+        yield "note", toned(turn.notice, "note")
+        return
+    if turn.expanded != turn.message:
+        yield "expanded", turn.expanded
+    also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
+    certainty = toned(f"{turn.confidence:.2f}", "sure" if turn.confidence >= ACT_MIN else "unsure")
+    yield "intent", f"{toned(turn.intent, 'intent')} ({certainty}){also}"
+    if turn.context_switch:
+        yield "switch", "a new topic: the earlier context no longer counts"
+    elif turn.context_ref:
+        yield "refers to", toned(turn.context_ref, "resolved")
+    acts = turn.agent and turn.action == "route"
+    details = {
+        "session": turn.session_id,
+        "agent": f"{turn.agent} ({turn.prompt_file})" if acts else "",
+        "action": "" if acts else turn.action,
+        "question": turn.question,
+        "noted": turn.noted,
+    }
+    yield [(label, text) for label, text in details.items() if text]
+
+
+def step_lines(turn: Turn) -> Iterator[Shown]:
+    """What every step recorded, with its CPU time."""
+    for record in turn.records:
+        yield record.step, f"{record.cpu_ms:.1f} ms"
+        yield [("", note) for note in record.notes]
+    if not turn.records:
+        yield "why", "no step ran"
+
+
 def read_history(file: Path | None, reply: str | None) -> list[Utterance]:
     """What was said before, oldest first, the last reply behind it. Raises MessageError."""
     last = [Utterance(well_formed(reply), "assistant")] if reply else []
-    return [*(_read_history(file) if file else ()), *last]
-
-
-def _read_history(file: Path) -> Sequence[Utterance]:
+    if file is None:
+        return last
+    where, hint = str(file), 'write a list: [{"role": "user", "content": "..."}]'
     try:
-        return utterances(json.loads(file.read_text("utf-8-sig", errors="replace")))
+        return [*utterances(json.loads(file.read_text("utf-8-sig", errors="replace"))), *last]
     except json.JSONDecodeError as error:
-        where = f"{file}:{error.lineno}"
-        raise MessageError(f"not JSON: {error.msg}", where=where, hint=_HISTORY_HINT) from error
-    except RecursionError as error:
-        raise MessageError("nested too deeply", where=str(file), hint=_HISTORY_HINT) from error
+        message, where = f"not JSON: {error.msg}", f"{file}:{error.lineno}"
+    except RecursionError:
+        message = "nested too deeply"
     except MessageError as error:
-        raise MessageError(error.message, where=str(file), hint=error.hint) from error
+        message, hint = error.message, error.hint or hint
+    raise MessageError(message, where=where, hint=hint)
 
 
-@group("kds context load", name="context")
+@base.group("kds context load", name="context")
 def context() -> None:
     """Load, log or clear the conversation context: ten messages, two hours."""
 
 
-@command("kds context load", 'wc -l "$(kds context load --path)"', of=context)
-@flag("--path", "Print where the file is, or would be, instead.", to="only_path")
-@context_option
+@base.command("kds context load", 'wc -l "$(kds context load --path)"', of=context)
+@base.flag("--path", "Print where the file is, or would be, instead.", to="only_path")
+@base.context_option
 def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
     """Show what is remembered, oldest first, and which terminal said it."""
+    team = team_of(workspace)
     if not only_path:
-        team = team_of(workspace)
         _show(team.context(context) if team else Contexts(workspace).journal(context).load())
         return
-    if team_of(workspace) is not None:
+    if team is not None:
         raise Refusal("a team's service has no file of the context", "kds context load shows it")
     place = workspace.context_path if context is None else conversation_path(workspace, context)
     say({"path": place}, str(place))
 
 
-@command(
+@base.command(
     "kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'",
     of=context,
 )
-@click.option("--message", required=True, help="What the user said.")
-@click.option("--intent", required=True, help="Its intent, such as EXECUTE.")
-@click.option("--context-ref", help="What it refers to.")
-@click.option("--session-id", help="The session it belongs to.")
-@context_option
+@base.option("--message TEXT", "What the user said.", required=True)
+@base.option("--intent TEXT", "Its intent, such as EXECUTE.", required=True)
+@base.option("--context-ref TEXT", "What it refers to.")
+@base.option("--session-id TEXT", "The session it belongs to.")
+@base.context_option
 def log(
     *, message: str, intent: str, context_ref: str | None, session_id: str | None,
     context: str | None, workspace: Workspace,
@@ -153,8 +179,8 @@ def log(
     _show(Contexts(workspace).journal(context).log(entry))
 
 
-@command("kds context clear", of=context)
-@context_option
+@base.command("kds context clear", of=context)
+@base.context_option
 def clear(*, context: str | None, workspace: Workspace) -> None:
     """Forget the conversation context."""
     if (team := team_of(workspace)) is not None:
@@ -171,7 +197,30 @@ def _show(loaded: LoadedContext) -> None:
     say({"entries": entries}, entry_table(loaded.entries))
 
 
-@command(
+def entry_table(entries: Sequence[ContextEntry]) -> Table:
+    """The conversation context, oldest first."""
+    rows = [
+        (entry.timestamp, entry.intent, entry.user_message, entry.context_ref, entry.session_id,
+         _whose(entry.origin))
+        for entry in entries
+    ]  # fmt: skip
+    columns = ("time", "intent", "message", "refers to", "session", "from")
+    return Table(columns, rows, "the conversation context is empty")
+
+
+def _whose(origin: str | None) -> str:
+    """Where a line of the context was typed; "" if unknown."""
+    kind, _, place = (origin or "").partition(":")
+    if not place:
+        return ""
+    if kind == "window":
+        return "an assistant"
+    here = is_same_terminal(origin, terminal_origin())
+    where = "here" if here else f"terminal {place.partition('-')[0]}"
+    return where if kind == "terminal" else f"{where}, {kind}"
+
+
+@base.command(
     "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
     "kds '#file:KDS/prompts/internal/conversation-context-manager.md' load",
     hidden=True,
@@ -180,35 +229,32 @@ def _show(loaded: LoadedContext) -> None:
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 @why_option
 @no_log_option
-@context_option
+@base.context_option
 @click.pass_context
 def invoke(
     ctx: click.Context, words: tuple[str, ...], *, why: bool, no_log: bool, context: str | None,
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
-    from kds.router.prompts.invocation import (  # late: needs pydantic
-        CLEAR_CONVERSATION,
-        CONTEXT_MANAGER,
-        parse_invocation,
-    )
+    from kds.router.prompts import invocation  # needs pydantic
 
     head, *others = words
     # The context manager reads a command line: its arguments get back the quotes that the shell
     # took off.
-    is_command = head.strip().endswith((Path(CONTEXT_MANAGER).name, Path(CLEAR_CONVERSATION).name))
+    managers = (invocation.CONTEXT_MANAGER, invocation.CLEAR_CONVERSATION)
+    is_command = head.strip().endswith(tuple(Path(one).name for one in managers))
     text = f"{head} {shlex.join(others) if is_command else ' '.join(others)}".rstrip()
-    invocation = parse_invocation(text, kds.PromptLibrary.sound(workspace.prompts_dir)[0])
-    command = invocation.command if invocation else None
+    library = kds.PromptLibrary.sound(workspace.prompts_dir)[0]
+    found = invocation.parse_invocation(text, library)
     place = {"context": context, "workspace": workspace}
-    if command is None:
+    if found is None or (asked := found.command) is None:
         ctx.invoke(route, words=(text,), why=why, prompt_only=False, no_log=no_log, **place)
-    elif command.operation == "load":
+    elif asked.operation == "load":
         ctx.invoke(load, only_path=False, **place)
-    elif command.operation == "clear":
+    elif asked.operation == "clear":
         ctx.invoke(clear, **place)
     else:
         ctx.invoke(
-            log, message=command.message, intent=command.intent, context_ref=command.context_ref,
-            session_id=command.session_id, **place,
+            log, message=asked.message, intent=asked.intent, context_ref=asked.context_ref,
+            session_id=asked.session_id, **place,
         )  # fmt: skip

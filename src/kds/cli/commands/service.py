@@ -2,11 +2,9 @@
 
 import asyncio
 import importlib
-import logging
 import os
 import signal
 import sys
-import threading
 import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,28 +18,15 @@ from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.files import PrivateFile
 from kds.brain.workspace import Workspace
-from kds.cli.command import command as bare_command
-from kds.cli.command import flag, group, option
+from kds.cli import base
 from kds.cli.desktop import install_link
 from kds.cli.guard import complain_about
-from kds.cli.options import (
-    COUNT,
-    PATH,
-    command,
-    find_workspace,
-    read_span,
-    workspace_option,
-)
 from kds.cli.output import Shown, counted, say
-from kds.cli.terminal import json_line, shown, slow
+from kds.cli.terminal import shown, slow
 from kds.hooks.log import LOG_NAME
 from kds.service import lifecycle
 from kds.service.lifecycle import standing_of
-from kds.service.service_client import (
-    ServiceAddress,
-    host_and_port,
-    reach,
-)
+from kds.service.service_client import ServiceAddress, host_and_port, reach
 
 if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does not pay
     from starlette.datastructures import State
@@ -52,7 +37,6 @@ if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does n
 
 NOT_RUNNING: Final = 3
 """Exit code of `kds service status` without a service, as LSB init scripts have it."""
-
 DEGRADED: Final = 1
 
 _NEXT: Final = {
@@ -62,10 +46,8 @@ _NEXT: Final = {
 }
 """What to do when the service does not answer."""
 
-_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
-
-@group("kds service status")
+@base.group("kds service status")
 def service() -> None:
     """Start, stop or look at the service that keeps your routers warm.
 
@@ -73,9 +55,9 @@ def service() -> None:
     """
 
 
-@command("kds service start", of=service)
-@flag("--no-wait", "Return as soon as it is coming, before it answers.")
-@flag("--auto", "For the hook and commands: if set so.", hidden=True)
+@base.command("kds service start", of=service)
+@base.flag("--no-wait", "Return as soon as it is coming, before it answers.")
+@base.flag("--auto", "For the hook and commands: if set so.", hidden=True)
 def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
     settings = _settings(workspace)
@@ -95,8 +77,8 @@ def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     say(health, _lines(health))
 
 
-@command("kds service stop", of=service)
-@flag("--force", "Kill it when it does not end by itself.")
+@base.command("kds service stop", of=service)
+@base.flag("--force", "Kill it when it does not end by itself.")
 def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every workspace
     """End the service; requests in flight are answered first."""
     with slow("waiting for the service to end"):
@@ -104,22 +86,21 @@ def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every wo
     say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
-@command("kds service status", of=service)
-@click.pass_context
-def status(ctx: click.Context, *, workspace: Workspace) -> None:
+@base.command("kds service status", of=service)
+def status(*, workspace: Workspace) -> int:
     """Show whether the service runs, and how it is.
 
     Exit code 1: it uses earlier rules and prompts, because the new ones do not load. 3: it does
     not answer.
     """
     now = standing_of(workspace)
-    if (state := now["status"]) not in _NEXT:
-        health = {**now, "token": str(ServiceAddress().token_path) if now["http"] else None}
-        say(health, _lines(health))
-        ctx.exit(DEGRADED if state == "degraded" else 0)
-    who = f", pid {now['pid']}" if now.get("pid") else ""
-    say(now, f"the service is {state}{who}; {_NEXT[state]}")
-    ctx.exit(NOT_RUNNING)
+    if (state := now["status"]) in _NEXT:
+        who = f", pid {now['pid']}" if now.get("pid") else ""
+        say(now, f"the service is {state}{who}; {_NEXT[state]}")
+        return NOT_RUNNING
+    health = {**now, "token": str(ServiceAddress().token_path) if now["http"] else None}
+    say(health, _lines(health))
+    return DEGRADED if state == "degraded" else 0
 
 
 def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
@@ -129,32 +110,24 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
     since = shown(datetime.fromisoformat(health["started_at"]))
     yield "since", f"{since}, {counted(health['turns'], 'turn')}"
     yield "memory", f"{health['rss_bytes'] / 2**20:.0f} MB"
-    for address in (health.get("socket"), health.get("http")):
-        if address:
-            yield "address", address
-    if health.get("token"):
-        yield "token", health["token"]
-    for place in health["workspaces"]:
+    places = {"socket": "address", "http": "address", "token": "token"}
+    yield [(label, health[key]) for key, label in places.items() if health.get(key)]
+    for place in health["workspaces"]:  # what is wrong with its files, each thing once
         yield "workspace", place["root"]
-        yield from _troubles(place)
+        error = place["reload"]["error"] or ""
+        if error:
+            yield "reload", f"failed; the earlier rules and prompts stay. {error}"
+        others = [one for one in place["problems"] if one["where"] not in error]
+        yield [("problem", f"{one['where']}: {one['message']}") for one in others]
+        told = [text for text in (error, *(one["where"] for one in others)) if text]
+        for warning in place["warnings"]:
+            if not any(text in warning for text in told):  # every reply warns of it as well
+                yield "warning", warning
 
 
-def _troubles(place: Mapping[str, Any]) -> Iterator[Shown]:
-    """What is wrong with the files of a workspace, each thing once."""
-    error = place["reload"]["error"] or ""
-    if error:
-        yield "reload", f"failed; the earlier rules and prompts stay. {error}"
-    others = [one for one in place["problems"] if one["where"] not in error]
-    yield from (("problem", f"{one['where']}: {one['message']}") for one in others)
-    told = [text for text in (error, *(one["where"] for one in others)) if text]
-    for warning in place["warnings"]:
-        if not any(text in warning for text in told):  # every reply warns of it as well
-            yield "warning", warning
-
-
-@command("kds service logs -n 5", of=service)
-@click.option("-n", "count", type=COUNT, default=20, show_default=True,
-              help="How many of the newest lines of each.")  # fmt: skip
+@base.command("kds service logs -n 5", of=service)
+@base.option("-n N", "How many of the newest lines of each.", to="count", type=base.COUNT,
+             default=20)  # fmt: skip
 def logs(*, count: int, workspace: Workspace) -> None:
     """Show the newest lines of the logs of the hook in this workspace, and of the service.
 
@@ -169,9 +142,9 @@ def logs(*, count: int, workspace: Workspace) -> None:
     say(lines, rows or "nothing was written down")
 
 
-@command("kds web --no-open")
-@flag("--no-open", "Print the link; open no browser.")
-@flag("--install", "Put a link on your desktop that opens this page; open nothing now.")
+@base.command("kds web --no-open")
+@base.flag("--no-open", "Print the link; open no browser.")
+@base.flag("--install", "Put a link on your desktop that opens this page; open nothing now.")
 def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 
@@ -181,7 +154,7 @@ def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     if install:
         paths = install_link(workspace)
         undo = "to undo it, delete the file" if len(paths) == 1 else "to undo it, delete both files"
-        say({"links": paths, "undo": undo}, [*(("link", path) for path in paths), undo])
+        say({"links": paths, "undo": undo}, [("link", path) for path in paths], undo)
         return
     with slow("waiting for the service to load"):
         lifecycle.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
@@ -189,7 +162,8 @@ def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     if client is None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")
     url, login = client.web()
-    has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
+    displays = map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))
+    has_display = sys.platform in ("win32", "darwin") or any(displays)
     opened = not no_open and has_display and webbrowser.open(login)
     lines = [("page", url), ("log in", f"{login}  (works once)")]
     say({"url": url, "login": login, "opened": opened}, lines)
@@ -207,34 +181,30 @@ SWITCH_S: Final = 0.0005
 while an answer is rendered for fifty tabs, nine of ten calls take 63 ms or less, instead of 79 ms
 with Python's default of 5 ms (300 calls each, alternating, on a busy machine)."""
 
-WAITING: Final = (
-    "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "
-    "`kds init` tells them to. Leave with Ctrl+C."
-)
 
-
-@bare_command(
+@base.command(
     "kds serve --workspace ~/shop --workspace ~/blog --http 8765",
     'curl --unix-socket "$XDG_RUNTIME_DIR/kds/service.sock" http://localhost/healthz',
+    common=(),
 )
-@option("--workspace DIR", "Folder of a workspace that stays open; may be given several times. "
-        "Others are opened when a request names them.  [default: $KDS_HOME, else searched]",
-        to="folders", type=PATH, multiple=True)  # fmt: skip
-@option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free one. "
-        "`kds service status` names the port and the token's file.")  # fmt: skip
-@option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
-        "with conversations of their own in the database that KDS_DATABASE names; port 0: any "
-        "free one.")  # fmt: skip
-@flag("--json-log", "Write the log as JSON, a line each; with --team a line for every request, "
-      "too: its kind, status, time and person, never a text.")  # fmt: skip
-@option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while /readyz "
-        "says no, so that a balancer sends nothing more by then.", default="0",
-        type=read_span)  # fmt: skip
-@option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: never.",
-        default="0", type=read_span)  # fmt: skip
-@flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without sockets. "
-      "With --team, nothing but that: there may be several services.")  # fmt: skip
-@flag("--background", "Keep no workspace open.", hidden=True)
+@base.option("--workspace DIR", "Folder of a workspace that stays open; may be given several "
+             "times. Others are opened when a request names them.  [default: $KDS_HOME, else "
+             "searched]", to="folders", type=base.PATH, multiple=True)  # fmt: skip
+@base.option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free "
+             "one. `kds service status` names the port and the token's file.")  # fmt: skip
+@base.option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), "
+             "each with conversations of their own in the database that KDS_DATABASE names; port "
+             "0: any free one.")  # fmt: skip
+@base.flag("--json-log", "Write the log as JSON, a line each; with --team a line for every "
+           "request, too: its kind, status, time and person, never a text.")  # fmt: skip
+@base.option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while "
+             "/readyz says no, so that a balancer sends nothing more by then.", default="0",
+             type=base.read_span)  # fmt: skip
+@base.option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: "
+             "never.", default="0", type=base.read_span)  # fmt: skip
+@base.flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without "
+           "sockets. With --team, nothing but that: there may be several services.")  # fmt: skip
+@base.flag("--background", "Keep no workspace open.", hidden=True)
 def serve(
     folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool,
     drain: timedelta, idle_timeout: timedelta, no_socket: bool, background: bool,
@@ -245,8 +215,9 @@ def serve(
     code 3: another process is your service already.
     """
     wanted: tuple[Path | None, ...] = folders or (() if background else (None,))
-    workspaces = [find_workspace(folder) for folder in wanted]
+    workspaces = [base.find_workspace(folder) for folder in wanted]
     places = [None if place is None else host_and_port(place) for place in (http, team)]
+    from kds.cli.json_log import log_faults, log_json
     from kds.service.errors import AlreadyServedError
     from kds.service.listening import HttpAddress
     from kds.service.server import Service, ServiceOptions
@@ -259,13 +230,13 @@ def serve(
         drain_s=drain.total_seconds(),
     )
     if json_log:
-        options = replace(options, tell=lambda request: _log_json("request", None, **request))
-        _log_faults()
+        options = replace(options, tell=lambda request: log_json("request", None, **request))
+        log_faults()
     sys.setswitchinterval(SWITCH_S)
 
     def log(line: str) -> None:
         if json_log:
-            _log_json("service", line)
+            log_json("service", line)
         else:
             click.echo(f"{moment(utc_now())} {line}", err=True)
 
@@ -290,41 +261,9 @@ def _make_site(state: "State", port: int) -> "Site":
     return open_site(state, port)
 
 
-def _log_json(event: str, message: str | None, **told: object) -> None:
-    click.echo(json_line(event, message, **told), err=True)
-
-
-def _log_faults() -> None:
-    """Log what libraries and threads say as the service's own lines.
-
-    Of an error only its kind and place: its text may quote a message.
-    """
-    from kds.service.errors import describe_fault
-
-    def log(fault: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> None:
-        error = fault.exc_value and describe_fault(fault.exc_value)
-        _log_json("log", "an error that nobody caught", level="ERROR", error=error)
-
-    threading.excepthook = sys.unraisablehook = log
-    logging.basicConfig(handlers=[_JsonLog()], force=True)
-    logging.captureWarnings(True)
-
-
-class _JsonLog(logging.Handler):
-    """What libraries log."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        from kds.service.errors import describe_fault
-
-        error = record.exc_info[1] if record.exc_info else None
-        told = {"level": record.levelname, "logger": record.name}
-        _log_json("log", record.getMessage(), **told, error=error and describe_fault(error))
-
-
-@bare_command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
-@option("--http [HOST:]PORT", "Serve streamable HTTP there, for this machine and with a token, "
-        "instead of stdio.", to="address")  # fmt: skip
-@workspace_option
+@base.command("claude mcp add kds -- kds mcp", "kds mcp --http 8765", common=(base.WORKSPACE,))
+@base.option("--http [HOST:]PORT", "Serve streamable HTTP there, for this machine and with a "
+             "token, instead of stdio.", to="address")  # fmt: skip
 def mcp(*, address: str | None, workspace: Workspace) -> None:
     """Serve the router to MCP clients: tools, prompts and resources.
 
@@ -338,7 +277,8 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
         serve_http(KdsServer(workspace), *place, announce=lambda line: click.echo(line, err=True))
         return
     if sys.stdin.isatty():
-        click.echo(WAITING, err=True)
+        waiting = "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves"
+        click.echo(f"{waiting}: `kds init` tells them to. Leave with Ctrl+C.", err=True)
     # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
     # server. A file that is being written is complete, before or after (`PrivateFile`).
     signal.signal(signal.SIGINT, signal.SIG_DFL)

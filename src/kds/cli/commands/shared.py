@@ -14,19 +14,18 @@ from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, state_of
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables
-from kds.brain.store.team import Team, Token
+from kds.brain.store.team import Team
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
-from kds.cli.command import flag, group, option
+from kds.cli import base
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
-from kds.cli.options import COUNT, command
 from kds.cli.output import Table, counted, fields, say
-from kds.cli.terminal import reported, shown, slow
+from kds.cli.terminal import shown, slow
 from kds.service.team_client import Login, TeamService, checked_url, forget_login, keep_login
 
 AUDIT_LINES: Final = 100
 
 
-@group(
+@base.group(
     "kds db upgrade",
     closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
 More: kds help operations""",
@@ -35,7 +34,7 @@ def database() -> None:
     """Set up and check the PostgreSQL database that KDS_DATABASE names."""
 
 
-@command("kds db upgrade", of=database)
+@base.command("kds db upgrade", of=database)
 def upgrade(*, workspace: Workspace) -> None:
     """Create the tables on the server, or upgrade them to this version of KDS.
 
@@ -50,7 +49,7 @@ def upgrade(*, workspace: Workspace) -> None:
     say({"database": str(named), "before": before, "after": max(before, after)}, told)
 
 
-@command("kds db check", of=database)
+@base.command("kds db check", of=database)
 def check(*, workspace: Workspace) -> int:
     """Check the server, the role, the tables and your data; change nothing.
 
@@ -78,7 +77,7 @@ def check(*, workspace: Workspace) -> int:
     return TESTS_FAILED if problems else 0
 
 
-@group("kds team add ann", closing="More: kds help operations")
+@base.group("kds team add ann", closing="More: kds help operations")
 def team() -> None:
     """Manage access to a shared service: its tokens and their audit log.
 
@@ -86,10 +85,10 @@ def team() -> None:
     """
 
 
-@command("kds team add eve --admin --days 90", of=team)
+@base.command("kds team add eve --admin --days 90", of=team)
 @click.argument("person", metavar="PERSON")
-@flag("--admin", "May see the figures of the service, too.")
-@option("--days N", "End after N days.", type=COUNT)
+@base.flag("--admin", "May see the figures of the service, too.")
+@base.option("--days N", "End after N days.", type=base.COUNT)
 def add(*, person: str, admin: bool, days: int | None, workspace: Workspace) -> None:
     """Create a token for PERSON and print it; it is shown only once."""
     with _team(workspace) as (found, name):
@@ -97,8 +96,8 @@ def add(*, person: str, admin: bool, days: int | None, workspace: Workspace) -> 
     say({"organisation": name, "person": person, "token": token}, token)
 
 
-@command("kds team list --audit", of=team, name="list")
-@flag("--audit", "Instead: who made, revoked and removed what, the latest first.")
+@base.command("kds team list --audit", of=team, name="list")
+@base.flag("--audit", "Instead: who made, revoked and removed what, the latest first.")
 def list_(*, audit: bool, workspace: Workspace) -> None:
     """List the tokens of an organisation, including those that have ended."""
     with _team(workspace) as (found, name):
@@ -108,14 +107,19 @@ def list_(*, audit: bool, workspace: Workspace) -> None:
         log = [(one.at, one.actor, one.action, one.person) for one in entries]
         say(entries, Table(("when", "by", "what", "person"), log))
         return
-    rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
+    rows = []
+    for one in tokens:
+        state = "good" if one.expires_at is None else f"good until {moment(one.expires_at)}"
+        if one.revoked_at is not None:
+            state = f"revoked {shown(one.revoked_at)}"
+        rows.append((one.id, one.person.name, one.person.role, state))
     say(tokens, Table(("token", "person", "role", "state"), rows))
 
 
-@command("kds team remove ann --token 5f1c2a", "kds team remove ann --yes", of=team)
+@base.command("kds team remove ann --token 5f1c2a", "kds team remove ann --yes", of=team)
 @click.argument("person", metavar="PERSON")
-@option("--token ID", "End only the token whose id begins so, or `all`; what they said stays.")
-@flag("--yes", "Remove everything; without this or --token nothing is done.")
+@base.option("--token ID", "End only the token whose id begins so, or `all`; what they said stays.")
+@base.flag("--yes", "Remove everything; without this or --token nothing is done.")
 def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -> None:
     """Remove PERSON: tokens, and everything they said, in every project.
 
@@ -126,9 +130,8 @@ def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
     with _team(workspace) as (found, name):
         if token is None:
-            with reported(f"removing what {person} said") as notice:
-                tell = partial(notice, "removing rows")
-                count = found.remove(name, person, tell=tell)
+            with slow(f"removing what {person} said") as notice:
+                count = found.remove(name, person, tell=partial(notice, "removing rows"))
             say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
             return
         count = found.revoke(name, person, None if token == "all" else token)
@@ -137,9 +140,9 @@ def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -
     say({"revoked": count}, f"revoked {counted(count, 'token')}")
 
 
-@command("kds login https://team.example", "pass show kds | kds login https://team.example")
+@base.command("kds login https://team.example", "pass show kds | kds login https://team.example")
 @click.argument("url")
-@flag("--plain-http", "Send the token to another machine unencrypted.")
+@base.flag("--plain-http", "Send the token to another machine unencrypted.")
 def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
     """Have commands work with a team's service, as the person whose token you give.
 
@@ -148,7 +151,14 @@ def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
     the service keeps, in every folder, until `kds logout`. `kds status` tells where you are
     logged in.
     """
-    found = Login(checked_url(url, plain_http=plain_http), _read_token())
+    address, token = checked_url(url, plain_http=plain_http), ""
+    if sys.stdin is not None and sys.stdin.isatty():
+        token = str(click.prompt("token", hide_input=True, err=True)).strip()
+    elif sys.stdin is not None:
+        token = sys.stdin.readline().strip()
+    if not token or not token.isascii():
+        raise Refusal("no token given", "type it, or pipe it in: `kds team add` prints one")
+    found = Login(address, token)
     with slow("asking the service"):
         who = TeamService(found).whoami()
     keep_login(found)
@@ -158,17 +168,7 @@ def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
     say({"url": found.url, **fields(who, "organisation person role project")}, told)
 
 
-def _read_token() -> str:
-    if sys.stdin is not None and sys.stdin.isatty():
-        token = str(click.prompt("token", hide_input=True, err=True))
-    else:
-        token = sys.stdin.readline() if sys.stdin is not None else ""
-    if not token.strip() or not token.strip().isascii():
-        raise Refusal("no token given", "type it, or pipe it in: `kds team add` prints one")
-    return token.strip()
-
-
-@command("kds logout")
+@base.command("kds logout")
 def logout(*, workspace: Workspace) -> None:
     """Forget the token; commands use what is kept on this machine again.
 
@@ -198,12 +198,6 @@ def _opened(workspace: Workspace) -> Iterator[tuple[SharedDatabase, Server]]:
 @contextmanager
 def _team(workspace: Workspace) -> Iterator[tuple[Team, str]]:
     """The team on the server, and the name of the organisation."""
-    with _opened(workspace) as (shared, server):
+    with _opened(workspace) as (named, server):
         require(server)
-        yield Team(server), shared.tenant[0]
-
-
-def _state(token: Token) -> str:
-    if token.revoked_at is not None:
-        return f"revoked {shown(token.revoked_at)}"
-    return "good" if token.expires_at is None else f"good until {moment(token.expires_at)}"
+        yield Team(server), named.tenant[0]

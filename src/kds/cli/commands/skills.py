@@ -1,11 +1,11 @@
 """`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from kds.activation import Activator, Entry
+from kds.activation import Activator
 from kds.activation.checks import Finding, check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
@@ -13,16 +13,9 @@ from kds.api.measures import rounded
 from kds.brain.installation import kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import flag, group
+from kds.cli import base
 from kds.cli.commands.route import history_option, read_history, reply_option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
-from kds.cli.options import (
-    command,
-    common_options,
-    find_workspace,
-    message_argument,
-    read_message,
-)
 from kds.cli.output import Table, counted, fields, print_json, say
 from kds.cli.terminal import slow
 from kds.hooks.reply import left_alone, says_enough
@@ -35,8 +28,7 @@ SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
 
-@group("kds skills check", invoke_without_command=True)
-@common_options
+@base.group("kds skills check", common=base.COMMON, invoke_without_command=True)
 @click.pass_context
 def skills(ctx: click.Context, *, workspace: Path | None) -> None:
     """Skills, agents, commands and prompt files: which one fits a prompt, and why.
@@ -44,13 +36,7 @@ def skills(ctx: click.Context, *, workspace: Path | None) -> None:
     Without a command, list them.
     """
     if ctx.invoked_subcommand is None:
-        _list(find_workspace(workspace))
-
-
-def _open(workspace: Workspace) -> Activator:
-    activator = _read(workspace)
-    pass_on(activator.problems)
-    return activator
+        _list(base.find_workspace(workspace))
 
 
 def _read(workspace: Workspace) -> Activator:
@@ -61,8 +47,8 @@ def _read(workspace: Workspace) -> Activator:
         return Activator.open(workspace, precision=chosen.precision, learn=chosen.learn)
 
 
-@command("kds skills list --client claude", of=skills, name="list")
-@click.option("--client", type=click.Choice([*READS]), help="Only what this assistant reads.")
+@base.command("kds skills list --client claude", of=skills, name="list")
+@base.choice("--client", [*READS], "Only what this assistant reads.")
 def list_(*, client: str | None, workspace: Workspace) -> None:
     """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
     _list(workspace, client)
@@ -74,7 +60,13 @@ def _list(workspace: Workspace, client: str | None = None) -> None:
     entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
     rows = [
-        (one.client, one.kind, one.name, _where(one, workspace.root), one.description[:80])
+        (
+            one.client,
+            one.kind,
+            one.name,
+            _place(one.path or Path(), workspace.root),
+            one.description[:80],
+        )
         for one in entries
     ]
     cost = "about {:,} tokens of skills and agents in every request"
@@ -85,22 +77,24 @@ def _list(workspace: Workspace, client: str | None = None) -> None:
     )
 
 
-@command(
+@base.command(
     "kds skills explain 'write the notes for 2.4'",
     "kds skills explain yes --reply 'Shall I write the notes?'",
     of=skills,
 )
-@message_argument
+@base.message_argument
 @reply_option
 @history_option
 def explain(
     *, words: tuple[str, ...], reply: str | None, history: Path | None, workspace: Workspace
 ) -> None:
     """Say which entry fits PROMPT, how probable that is, and on what evidence."""
-    text = read_message(words)
+    text = base.read_message(words)
     if why := left_alone(text) or says_enough(text):
         complain(f"the hook says nothing beside this prompt: {why}")
-    told = _open(workspace).suggest(text, read_history(history, reply))
+    activator = _read(workspace)
+    pass_on(activator.problems)
+    told = activator.suggest(text, read_history(history, reply))
     signs = sorted(told.why.items(), key=lambda sign: -abs(sign[1]))[:SHOWN_SIGNS]
     say(
         {"choice": told.choice, "silent": told.silent or None, "ranked": told.ranked,
@@ -111,10 +105,10 @@ def explain(
     )  # fmt: skip
 
 
-@command("kds skills check --format sarif > skills.sarif", of=skills)
-@click.option("--format", "form", type=click.Choice(["text", "github", "sarif"]), default="text",
-              help="For CI: annotations of GitHub, or SARIF 2.1.  [default: text]")  # fmt: skip
-def check(*, form: str, workspace: Workspace) -> int:
+@base.command("kds skills check --format sarif > skills.sarif", of=skills)
+@base.choice("--format", ["text", "github", "sarif"], "For CI: annotations of GitHub, or SARIF "
+             "2.1.  [default: text]", default="text")  # fmt: skip
+def check(*, format: str, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
     Exit code 1 when something needs fixing, or cannot be read.
@@ -122,12 +116,13 @@ def check(*, form: str, workspace: Workspace) -> int:
     activator = _read(workspace)
     with slow("comparing descriptions"):
         found = check_entries(activator)
-    if form == "sarif":
-        print_json(_sarif(found, workspace.root))
-    elif form == "github":
-        for one in found:
+    places = [_place(Path(one.where), workspace.root) for one in found]
+    if format == "sarif":
+        print_json(_sarif(zip(found, places, strict=True)))
+    elif format == "github":
+        for one, place in zip(found, places, strict=True):
             text = f"{one.message}; {one.hint}".replace("%", "%25").replace("\n", "%0A")
-            click.echo(f"::warning file={_place(one, workspace.root)}::{text}")
+            click.echo(f"::warning file={place}::{text}")
     else:
         say(
             {"entries": len(activator.entries), "findings": found},
@@ -137,28 +132,21 @@ def check(*, form: str, workspace: Workspace) -> int:
     return TESTS_FAILED if found else 0
 
 
-def _place(finding: Finding, root: Path) -> str:
-    """The file of a finding, below the folder of the project where it is."""
-    path = Path(finding.where)
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
-
-
-def _sarif(found: Sequence[Finding], root: Path) -> dict[str, object]:
+def _sarif(found: Iterable[tuple[Finding, str]]) -> dict[str, object]:
     """The findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
-    rules = [{"id": kind} for kind in sorted({one.kind for one in found})]
-    places = ({"artifactLocation": {"uri": _place(one, root)}, "region": {"startLine": 1}}
-              for one in found)  # fmt: skip
     results = [
         {"ruleId": one.kind, "level": "warning", "message": {"text": f"{one.message}; {one.hint}"},
-         "locations": [{"physicalLocation": place}]}
-        for one, place in zip(found, places, strict=True)
+         "locations": [{"physicalLocation": {"artifactLocation": {"uri": place},
+                                             "region": {"startLine": 1}}}]}
+        for one, place in found
     ]  # fmt: skip
+    rules = [{"id": kind} for kind in sorted({str(one["ruleId"]) for one in results})]
     tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
-    run = {"tool": tool, "results": results}
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    runs = [{"tool": tool, "results": results}]
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
 
 
-@command("kds skills history", of=skills)
+@base.command("kds skills history", of=skills)
 def history(*, workspace: Workspace) -> None:
     """Show which entry ran after which prompt of this project, and which name was ignored."""
     uses = Uses(workspace).read()
@@ -167,9 +155,9 @@ def history(*, workspace: Workspace) -> None:
     say({"uses": uses}, table)
 
 
-@command("kds skills forget release-notes", of=skills)
+@base.command("kds skills forget release-notes", of=skills)
 @click.argument("name", required=False, metavar="[ENTRY]")
-@flag("--all", "Of every entry.", to="everything")
+@base.flag("--all", "Of every entry.", to="everything")
 def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
     """Forget what was learned of an entry from its use."""
     if (name is None) is not everything:
@@ -180,14 +168,15 @@ def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
     say({"forgotten": count}, f"forgotten: {counted(count, 'use')}")
 
 
-@command("kds skills test tests/skills.yaml", of=skills)
+@base.command("kds skills test tests/skills.yaml", of=skills)
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def test(*, file: Path, workspace: Workspace) -> int:
     """Run the cases of FILE: a YAML list of `prompt`, `expect` (a name or null) and `history`.
 
     Exit code 1 when one fails.
     """
-    activator = _open(workspace)
+    activator = _read(workspace)
+    pass_on(activator.problems)
     cases = read_cases(file, (one.name for one in activator.entries))
     failed = [row for case in cases if not (row := judge(case, activator))["right"]]
     passed = len(cases) - len(failed)
@@ -199,9 +188,8 @@ def test(*, file: Path, workspace: Workspace) -> int:
     return TESTS_FAILED if failed else 0
 
 
-def _where(entry: Entry, root: Path) -> str:
-    """The file of an entry, from the project or from the user's home."""
-    path = entry.path or Path()
+def _place(path: Path, root: Path) -> str:
+    """A file, below the folder of the project or the user's home where it is there."""
     if path.is_relative_to(root):
         return path.relative_to(root).as_posix()
     home = Path.home()

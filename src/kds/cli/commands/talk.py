@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -13,19 +13,11 @@ from kds.agents.agent import prompt_named
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
-from kds.cli.command import MessageCommand, asked_json, flag, option
-from kds.cli.command import command as bare_command
+from kds.cli import base
+from kds.cli.command import asked_json
+from kds.cli.commands.route import entry_table, step_lines, turn_lines
 from kds.cli.guard import Refusal, complain, complain_about, pass_on
-from kds.cli.options import (
-    command,
-    context_option,
-    message_argument,
-    read_message,
-    start_afterwards,
-    start_now,
-    workspace_option,
-)
-from kds.cli.output import counted, entry_table, fields, say, show, step_lines, turn_lines
+from kds.cli.output import counted, fields, say, show
 from kds.cli.terminal import slow, toned
 from kds.service.service_client import LOADING, team_of
 from kds.service.team_stores import memory_of
@@ -44,29 +36,29 @@ HELP: Final = """\
 /clear     forget the context, and what was under way; names what stays
 /quit      leave; Ctrl-C halts a running answer"""
 
-session_option = option(
+session_option = base.option(
     "--session NAME",
     "A conversation of its own: an id or title, or `last`; begun if there is none.",
 )
-model_option = option(
+model_option = base.option(
     "--model NAME", "The model to ask.  [default: $KDS_MODEL, else your settings]"
 )
 
 
-@command(
+@base.command(
     "kds ask 'I want to add a FAB button'",
     "git diff | kds ask - --agent change-governor --json",
-    cls=MessageCommand,
+    message=True,
     closing="Exit code 3: the model did not answer; the message is kept, "
     "and `kds ask continue` asks again.",
 )
-@message_argument
-@flag("--dry-run", "Print what would be sent; ask and keep nothing.")
-@option("--agent NAME", "The agent to take it: work-planner, or PLAN.")
+@base.message_argument
+@base.flag("--dry-run", "Print what would be sent; ask and keep nothing.")
+@base.option("--agent NAME", "The agent to take it: work-planner, or PLAN.")
 @session_option
 @model_option
-@flag("--no-log", "Keep nothing: neither message nor answer.")
-@context_option
+@base.flag("--no-log", "Keep nothing: neither message nor answer.")
+@base.context_option
 def ask(
     words: tuple[str, ...], *, dry_run: bool, agent: str | None, session: str | None,
     model: str | None, no_log: bool, context: str | None, workspace: Workspace,
@@ -76,7 +68,7 @@ def ask(
     Without a model the answer is the agent's prompt. What cannot be undone asks first: answer
     with `kds ask yes`. MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe.
     """
-    message = read_message(words)
+    message = base.read_message(words)
     keeps = not (no_log or dry_run)
     if agent is not None:  # refuse a wrong name before the rest is loaded
         prompt_named(agent, kds.PromptLibrary.sound(workspace.prompts_dir)[0])
@@ -99,24 +91,23 @@ def ask(
                 answer = asked.ask(message, agent=agent)
             say(answer)
         else:
-            with slow(WAITING) as arrived:
-                answer = _show_stream(asked.stream(message, agent=agent), arrived)
+            answer = _show_stream(asked.stream(message, agent=agent))
         _tell_about(answer, has_model=bool(asked.model))
         if keeps and asked.client.alone:
-            start_afterwards(workspace)
+            base.start_afterwards(workspace)
     return 0 if answer.error is None else NO_ANSWER
 
 
-@bare_command(
+@base.command(
     "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
-    cls=MessageCommand,
+    message=True,
+    common=(base.WORKSPACE,),
 )
-@message_argument
+@base.message_argument
 @session_option
 @model_option
-@context_option
-@flag("--no-log", "Keep nothing of what is said.")
-@workspace_option
+@base.context_option
+@base.flag("--no-log", "Keep nothing of what is said.")
 def chat(
     *, words: tuple[str, ...], session: str | None, model: str | None, context: str | None,
     no_log: bool, workspace: Workspace,
@@ -145,7 +136,7 @@ def chat(
                 break
             talk.take(line)
             if opened.client.alone and not no_log:
-                start_now(workspace)  # it answers once it has loaded
+                base.start_now(workspace)  # it answers once it has loaded
 
 
 def _opened(workspace: Workspace, *, log: bool, **how: Any) -> "kds.Session":
@@ -197,8 +188,7 @@ class _Chat:
 
     def answer(self, message: str) -> None:
         if self.session.model:
-            with slow(WAITING) as arrived:
-                self.last = _show_stream(self.session.stream(message), arrived)
+            self.last = _show_stream(self.session.stream(message))
         else:
             with slow(WAITING):
                 self.last = self.session.ask(message)
@@ -237,24 +227,24 @@ def _lines(*, interactive: bool) -> Iterator[str]:
             click.echo("\n/quit leaves")
 
 
-def _show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> Answer:
+def _show_stream(pieces: Iterator[str | Answer]) -> Answer:
     """Print the pieces as they arrive and return the final answer.
 
-    ``arrived`` is called before the first piece is printed. A prompt that stands in for an answer
-    is not printed.
+    A prompt that stands in for an answer is not printed.
     """
     last = "\n"
-    for piece in pieces:
-        arrived()
-        if isinstance(piece, Answer):
-            if not last.endswith("\n"):
-                click.echo()
-            if piece.turn.noted:
-                complain(f"noted: {piece.turn.noted}")
-            return piece
-        click.echo(piece, nl=False)
-        sys.stdout.flush()
-        last = piece or last
+    with slow(WAITING) as notice:
+        for piece in pieces:
+            notice.end()
+            if isinstance(piece, Answer):
+                if not last.endswith("\n"):
+                    click.echo()
+                if piece.turn.noted:
+                    complain(f"noted: {piece.turn.noted}")
+                return piece
+            click.echo(piece, nl=False)
+            sys.stdout.flush()
+            last = piece or last
     raise AssertionError("an exchange ends with its answer")
 
 

@@ -1,9 +1,9 @@
-"""Shared by several commands: arguments, options, the router and the stores."""
+"""What every command begins with: its options, the message, the workspace and its stores."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,40 +17,18 @@ from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import Workspace
-from kds.cli.command import JSON, option
-from kds.cli.command import command as bare_command
+from kds.cli.command import JSON, MessageCommand, with_examples
 from kds.cli.guard import Refusal, complain, pass_on
-from kds.cli.terminal import slow
 from kds.hooks.call import start_service
-from kds.service.service_client import LOADING
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
     from kds.brain.passages.store import Embedder, PassageStore, Place
 
-F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 S = TypeVar("S", bound="PassageStore")
 
-STDIN: Final = "-"
-
-
-class Whole(click.IntRange):
-    """A whole number within limits, which a refusal names."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read it. Raises Refusal."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            name = param.opts[0] if param else "number"
-            limits = (
-                f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
-            )
-            raise Refusal(f"invalid {name} '{value}'", f"give a whole number {limits}") from error
-
-
-COUNT: Final = Whole(1)
+COUNT: Final = click.IntRange(1)
 """A number of things: at least one."""
-
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
 PATH: Final = click.Path(path_type=Path)
 
@@ -63,44 +41,92 @@ def find_workspace(folder: Path | None) -> Workspace:
 
     Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is missing.
     """
-    if folder is None:
-        found = Workspace.find()
-        if os.environ.get(HOME_VARIABLE, "").strip() and not found.root.is_dir():
-            raise WorkspaceError(
-                "no such folder", where=str(found.root), hint=f"check ${HOME_VARIABLE}, or unset it"
-            )
-        return found
-    if not folder.is_dir():
-        raise WorkspaceError("no such folder", where=str(folder), hint="check --workspace")
-    return Workspace.find(environ={"KDS_HOME": str(folder)})
+    named, hint = folder, "check --workspace"
+    found = Workspace.find(environ={HOME_VARIABLE: str(folder)}) if folder else Workspace.find()
+    if folder is None and os.environ.get(HOME_VARIABLE, "").strip():
+        named, hint = found.root, f"check ${HOME_VARIABLE}, or unset it"
+    if named is not None and not named.is_dir():
+        raise WorkspaceError("no such folder", where=str(named), hint=hint)
+    return found
 
 
-def _of_group(ctx: click.Context) -> Path | None:
-    """The folder that was given before the name of a subcommand, which may name another one."""
-    return ctx.parent.params.get("workspace") if ctx.parent else None
+def _workspace(ctx: click.Context, _: click.Parameter, folder: Path | None) -> Path | Workspace:
+    """The workspace, which need not exist yet; for a group the path, which its commands take."""
+    if isinstance(ctx.command, click.Group):
+        return folder  # type: ignore[return-value]  # None where it was not given
+    above = ctx.parent.params.get("workspace") if ctx.parent else None
+    return find_workspace(folder or above)
 
 
-workspace_option = click.option(
-    "--workspace",
-    "-w",
-    type=PATH,
-    metavar="DIR",
+WORKSPACE: Final = click.Option(
+    ["--workspace", "-w"], type=PATH, metavar="DIR", callback=_workspace,
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
-    callback=lambda ctx, _, folder: (
-        folder if isinstance(ctx.command, click.Group) else find_workspace(folder or _of_group(ctx))
-    ),
-)
-"""The workspace of the command: a `Workspace`, which need not exist yet; a path for groups."""
-
-json_option = click.option(
-    "--json", is_flag=True, help="Print JSON.", expose_value=False,
+)  # fmt: skip
+JSON_OPTION: Final = click.Option(
+    ["--json"], is_flag=True, help="Print JSON.", expose_value=False,
     callback=lambda ctx, _, asked: ctx.meta.update({JSON: asked or ctx.meta.get(JSON, False)}),
 )  # fmt: skip
 """Read by `kds.cli.command.asked_json`."""
+COMMON: Final = (WORKSPACE, JSON_OPTION)
 
-context_option = click.option(
-    "--context", metavar="NAME", envvar="KDS_CONTEXT",
-    help="A context of its own, apart from the workspace's.  [default: $KDS_CONTEXT, else none]",
+
+def option(
+    form: str, says: str, *, to: str | None = None, default: Any = None, **settings: Any
+) -> Decorator:
+    """An option, written as its help shows it: ``option("--limit N", "Most hits.", default=10)``.
+
+    ``to`` is the name of the argument, where that is not the option's own.
+    """
+    name, _, metavar = form.partition(" ")
+    if default is not None:
+        says += f"  [default: {default}]"
+        settings["default"] = default
+    return click.option(*filter(None, (name, to)), metavar=metavar or None, help=says, **settings)
+
+
+def flag(name: str, says: str, *, to: str | None = None, **settings: Any) -> Decorator:
+    """An option without a value."""
+    return click.option(*filter(None, (name, to)), is_flag=True, help=says, **settings)
+
+
+def choice(name: str, choices: Sequence[str], says: str, **settings: Any) -> Decorator:
+    """An option with one of some values, or several with ``multiple``."""
+    return click.option(name, type=click.Choice(choices), help=says, **settings)
+
+
+def command(
+    *examples: str, of: click.Group | None = None, name: str | None = None, closing: str = "",
+    message: bool = False, common: Sequence[click.Option] = COMMON, **settings: Any,
+) -> Callable[[Callable[..., Any]], click.Command]:  # fmt: skip
+    """Make a command of a function, in the group ``of``, with the ``common`` options at its end.
+
+    Its ``examples`` are shown below its help, and the lines of ``closing`` below them. Of a
+    ``message`` words may begin with a dash.
+    """
+    make: Any = of.command if of else click.command
+    cls = MessageCommand if message else click.Command
+    decorate = make(name, cls, epilog=with_examples(examples, closing), **settings)
+    return lambda function: decorate(_with(function, common))
+
+
+def group(
+    *examples: str, closing: str = "", common: Sequence[click.Option] = (), **settings: Any
+) -> Callable[[Callable[..., Any]], click.Group]:
+    """Make a group of commands, with examples as a command has them."""
+    make: Any = click.group
+    decorate = make(epilog=with_examples(examples, closing), **settings)
+    return lambda function: decorate(_with(function, common))
+
+
+def _with(function: Any, options: Sequence[click.Option]) -> Any:
+    # click reads this list from its end
+    function.__click_params__ = [*options, *getattr(function, "__click_params__", ())]
+    return function
+
+
+context_option = option(
+    "--context NAME", "A context of its own, apart from the workspace's.  [default: $KDS_CONTEXT, "
+    "else none]", envvar="KDS_CONTEXT",
 )  # fmt: skip
 """Whose ten messages count. Terminals share a file, and keep to their own lines of it."""
 
@@ -108,37 +134,21 @@ embeddings_option = option(
     "--embeddings MODULE:CLASS",
     "Embedding model: one of yours, shipped or off.  [default: that of the settings, else shipped]",
 )
-
+yes_option = flag("--yes", "Do it; without this it is only shown.")
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 
-def question_argument(metavar: str) -> Callable[[F], F]:
+def question_argument(metavar: str) -> Decorator:
     """What to look for, in one word or several; never empty."""
 
-    def joined(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str:
+    def joined(ctx: click.Context, _: click.Parameter, words: tuple[str, ...]) -> str:
         if question := " ".join(words).strip():
             return question
         hint = f"say what to look for: {ctx.command_path} WORDS"
         raise Refusal("the question is empty", hint)
 
-    return click.argument(
-        metavar.lower(), metavar=metavar, nargs=-1, required=True, callback=joined
-    )
-
-
-def common_options(command: F) -> F:
-    """`--json` and `--workspace`, which nearly every command takes, behind its own options."""
-    own = list(getattr(command, "__click_params__", ()))
-    vars(command)["__click_params__"] = []  # help lists first what was added last
-    json_option(workspace_option(command))
-    vars(command)["__click_params__"] += own
-    return command
-
-
-def command(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command with the common options, else as `kds.cli.command` makes it."""
-    make = bare_command(*examples, **settings)
-    return lambda function: make(common_options(function))
+    name = metavar.lower()
+    return click.argument(name, metavar=metavar, nargs=-1, required=True, callback=joined)
 
 
 def read_message(words: tuple[str, ...]) -> str:
@@ -147,7 +157,7 @@ def read_message(words: tuple[str, ...]) -> str:
     Raises Refusal when there is nothing to read from, MessageError when it is empty: both
     before the router is loaded.
     """
-    if words and words != (STDIN,):
+    if words and words != ("-",):
         return clean_message(" ".join(words))
     if sys.stdin is None or (not words and sys.stdin.isatty()):
         raise Refusal("no MESSAGE given", "put it in quotes, or pipe it in")
@@ -171,28 +181,20 @@ def ago(text: str) -> datetime:
     return utc_now() - read_span(text)
 
 
-def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
-    """Open the router of the workspace, and pass its warnings on to stderr."""
-    with slow(LOADING):
-        router = kds.Router.open(workspace, log=log)
-    pass_on(router.warnings)
-    return router
-
-
-def start_afterwards(workspace: Workspace) -> None:
-    """Start the service once this command is done, so that the two do not compete.
-
-    Does nothing if the user switched that off, or just after another start.
-    """
-    click.get_current_context().call_on_close(lambda: start_now(workspace))
-
-
 def start_now(workspace: Workspace) -> None:
-    """Start the service of ``workspace`` in the background, unless the settings say otherwise."""
+    """Start the service of ``workspace`` in the background, unless the settings say otherwise.
+
+    Does nothing just after another start.
+    """
     try:
         start_service(str(workspace.root))
     except OSError as error:
         complain(f"the service was not started: {error.strerror or error}")
+
+
+def start_afterwards(workspace: Workspace) -> None:
+    """Start the service once this command is done, so that the two do not compete."""
+    click.get_current_context().call_on_close(lambda: start_now(workspace))
 
 
 @contextmanager
