@@ -34,13 +34,11 @@ HOOK_TIMEOUT_S: Final = 20.0
 PROBE_PROMPT: Final = "I want to add a FAB button"
 RECENT: Final = timedelta(days=1)
 """Older troubles of the hook are history."""
-
 OTHERS: Final = 0o077
 """The rights of group and others."""
 
 _USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
 """Written by hand and committed; they hold nothing of a conversation."""
-
 _START: Final = "kds service start"
 
 Mark = Literal["ok", "note", "problem"]
@@ -115,21 +113,15 @@ def _place(project: Project) -> Iterator[Seen]:
 
 
 def _privacy(project: Project) -> Iterator[Seen]:
-    """Whether anybody else may read what is stored."""
-    if sys.platform == "win32" or not project.workspace.brain.is_dir():
+    """Whether anybody else may read what is stored, or git would commit it."""
+    workspace = project.workspace
+    if not workspace.brain.is_dir():
         return
-    if paths := list(too_open(project.workspace)):
+    if paths := too_open(workspace):
         shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths)
         yield "problem", f"others may read {', '.join(shown)}", "kds doctor --fix"
     else:
         yield "ok", "nobody else may read what is stored", None
-
-
-def _git(project: Project) -> Iterator[Seen]:
-    """Whether git would commit what is stored; if so, nothing is stored."""
-    workspace = project.workspace
-    if not workspace.brain.is_dir():
-        return
     if found := exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)):
         error = found.as_error(workspace.brain)
         yield "problem", f"{error.message}; nothing is kept there", error.hint
@@ -180,7 +172,7 @@ def _service(project: Project) -> Iterator[Seen]:
 
 def _files(project: Project) -> Iterator[Seen]:
     """Whether the files of the clients are as `kds init` would write them."""
-    record = RecordStore(project.workspace.brain).load()
+    record = RecordStore(project).load()
     wish = recorded_wish(project, record)
     plan = plan_install(project, wish, find_programs(), record)
     wrong = [file.name for file in plan.files if file.changes and file.before is not None]
@@ -209,8 +201,7 @@ def _hook(project: Project) -> Iterator[Seen]:
 
 
 def _round_trip(hook: InstalledHook, folder: Path) -> Seen:
-    here = f"the one in {hook.name}"
-    program = hook_program(hook.command)
+    here, program = f"the one in {hook.name}", hook_program(hook.command)
     if program is None:
         found = f"{here} is not as kds init writes it here; not tried: {hook.command!a:.200}"
         return "note", found, f"look at it in {hook.name}; kds init writes its own"
@@ -251,19 +242,10 @@ def _hook_log(project: Project) -> Iterator[Seen]:
 
 
 CHECKS: Final[Mapping[str, Callable[[Project], Iterator[Seen]]]] = {
-    "kds": _kds,
-    "programs": _programs,
-    "workspace": _place,
-    "privacy": _privacy,
-    "git": _git,
-    "settings": _settings,
-    "rules": _rules,
-    "prompts": _prompts,
-    "service": _service,
-    "files": _files,
-    "hook": _hook,
-    "hook log": _hook_log,
-}
+    "kds": _kds, "programs": _programs, "workspace": _place, "privacy": _privacy,
+    "settings": _settings, "rules": _rules, "prompts": _prompts, "service": _service,
+    "files": _files, "hook": _hook, "hook log": _hook_log,
+}  # fmt: skip
 
 
 def leave_out(workspace: Workspace) -> bool:
@@ -278,21 +260,18 @@ def leave_out(workspace: Workspace) -> bool:
     return True
 
 
-def too_open(workspace: Workspace) -> Iterator[Path]:
+def too_open(workspace: Workspace) -> list[Path]:
     """Folders and files of the workspace that others have rights to, except behind a link."""
     brain = workspace.brain
-    if brain.is_symlink():
-        return
-    for path in (brain, *sorted(brain.rglob("*"))):
-        theirs = path != brain and path.relative_to(brain).parts[0] in _USERS_OWN
-        if not theirs and not path.is_symlink() and path.stat().st_mode & OTHERS:
-            yield path
+    if sys.platform == "win32" or brain.is_symlink() or not brain.is_dir():
+        return []
+    ours = (one for one in brain.rglob("*") if one.relative_to(brain).parts[0] not in _USERS_OWN)
+    paths = (brain, *sorted(one for one in ours if not one.is_symlink()))
+    return [path for path in paths if path.stat().st_mode & OTHERS]
 
 
 def make_private(workspace: Workspace) -> int:
     """Take the rights of others away from what is ours; returns from how many files and folders."""
-    if sys.platform == "win32" or not workspace.brain.is_dir():
-        return 0
     paths = [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
     for path in paths:
         path.chmod(0o700 if path.is_dir() else 0o600)

@@ -9,14 +9,14 @@ on any machine.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from pathlib import Path, PurePosixPath
-from typing import Final, Literal, NamedTuple
+from pathlib import Path
+from typing import Final, Literal
 
 import yaml
 
-from kds.brain.errors import ConfigError, Problem
+from kds.brain.errors import Problem
 from kds.brain.installation import kds_version
 from kds.brain.turn import UNKNOWN
 from kds.clients.project import ProjectFileError, read_project_text, write_project_text
@@ -52,6 +52,8 @@ _IN_THE_WAY: Final[Mapping[FileState, str]] = {
 }
 
 Kind = Literal["skills", "prompts", "plugin"]
+Files = dict[str, str]
+"""Texts to be written, by their places below a folder."""
 
 _DESCRIPTION: Final = "Knows what a message refers to, and which agent it is for."
 
@@ -67,17 +69,6 @@ INPUT: Final = "${input:message:What do you want to do?}"
 _OPENCODE_SOURCE: Final = "kds-opencode.js"
 _OPENCODE_COMMAND: Final = re.compile(r'^const COMMAND = (".*")$', re.MULTILINE)
 _WATCHES: Final = "const WATCHES_TOOLS = "
-
-
-class ExportConflictError(ConfigError):
-    """Foreign files, or generated ones changed by hand, are in the way."""
-
-
-class GeneratedFile(NamedTuple):
-    """A file to be written: its place below the target folder, and its text."""
-
-    path: PurePosixPath
-    text: str
 
 
 def digest_of(text: str) -> str:
@@ -107,8 +98,7 @@ def state_of(current: str | None, wanted: str) -> FileState:
         return "new"
     if current.replace("\r\n", "\n") == wanted:
         return "current"
-    found = digest_in(current)
-    if found is None:
+    if (found := digest_in(current)) is None:
         return "foreign"
     return "outdated" if found == digest_of(current) else "edited"
 
@@ -123,14 +113,14 @@ def data_text(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def one_skill(kds: str, *, for_claude: bool = False) -> GeneratedFile:
+def one_skill(kds: str, *, for_claude: bool = False) -> str:
     """The skill `kds`, for when the user asks for KDS.
 
     ``kds`` is the program as a shell calls it. For Claude Code it may route without asking.
     """
     _, front, body = data_text(ONE_SKILL).replace(_COMMAND_MARK, kds).split("---\n", 2)
-    return _skill(FRONT_DOOR, yaml.safe_load(front) | _may_route(kds, for_claude=for_claude),
-                  ONE_SKILL, body.strip())  # fmt: skip
+    fields = yaml.safe_load(front) | (_may_route(kds) if for_claude else {})
+    return _skill(FRONT_DOOR, fields, ONE_SKILL, body.strip())
 
 
 def is_one_skill(text: str) -> bool:
@@ -138,41 +128,39 @@ def is_one_skill(text: str) -> bool:
     return f"\n  source: {ONE_SKILL}\n" in text
 
 
-def skill_files(library: PromptLibrary, *, for_claude: bool = False) -> list[GeneratedFile]:
+def _skills(library: PromptLibrary, *, for_claude: bool) -> Files:
     """Every skill as `<name>/SKILL.md`.
 
     For Claude Code an agent that needs a confirmation also gets the key by which calling it is
     left to the user (not in the specification), and the front door may route without asking.
-    Raises DispatchError when a prompt cannot be rendered.
     """
     door = library.get(FRONT_DOOR)
     use = "Use it when the user asks for KDS, or names kds; not when KDS has read the message."
-    fields: dict[str, object] = {"description": _shortened(f"{door.description} {use}")}
-    fields |= _may_route("kds", for_claude=for_claude)
-    made = [_skill(file_name(door), fields, door.ref, _render(library, door))]
-    for agent in called_agents(library):
-        fields = {"description": _when_named(agent)}
-        if agent.confirm and for_claude:
+    described = {door.name: _shortened(f"{door.description} {use}")}
+    made = {}
+    for prompt in (door, *_called_agents(library)):
+        name = _file_name(prompt)
+        said = described.get(prompt.name) or _when_named(prompt)
+        fields: dict[str, object] = {"description": said}
+        if for_claude and prompt is door:
+            fields |= _may_route("kds")
+        elif for_claude and prompt.confirm:
             fields["disable-model-invocation"] = True
-        made.append(_skill(file_name(agent), fields, agent.ref, _render(library, agent)))
+        made[f"{name}/SKILL.md"] = _skill(name, fields, prompt.ref, _render(library, prompt))
     return made
 
 
-def prompt_files(library: PromptLibrary) -> list[GeneratedFile]:
-    """`*.prompt.md` of VS Code for the front door and each agent.
-
-    Raises DispatchError when a prompt cannot be rendered.
-    """
-    made = []
-    for prompt in (library.get(FRONT_DOOR), *called_agents(library)):
+def _prompt_files(library: PromptLibrary) -> Files:
+    """`*.prompt.md` of VS Code for the front door and each agent."""
+    made = {}
+    for prompt in (library.get(FRONT_DOOR), *_called_agents(library)):
         fields = {
             "description": _shortened(prompt.description),
             "agent": "agent",
             "argument-hint": "what you want, in plain words",
         }
         body = f"{_render(library, prompt, INPUT)}\n\n<!-- {mark_line(prompt.ref)} -->"
-        path = PurePosixPath(f"{file_name(prompt)}.prompt.md")
-        made.append(GeneratedFile(path, stamped(_with_front_matter(fields, body))))
+        made[f"{_file_name(prompt)}.prompt.md"] = stamped(_with_front_matter(fields, body))
     return made
 
 
@@ -204,38 +192,32 @@ def cursor_rule(kds: str) -> str:
     return stamped(_with_front_matter({"description": when, "alwaysApply": False}, body))
 
 
-def file_name(prompt: PromptFile) -> str:
+def _file_name(prompt: PromptFile) -> str:
     """`kds` for the front door, else such as `kds-work-planner`; cut to 64 characters."""
     name = prompt.name if prompt.name == FRONT_DOOR else f"{PREFIX}{prompt.name}"
     return name[:MAX_NAME].rstrip("-")
 
 
-def called_agents(library: PromptLibrary) -> tuple[PromptFile, ...]:
+def _called_agents(library: PromptLibrary) -> tuple[PromptFile, ...]:
     """The agents that can be called by name: all but the one that asks back for the router."""
     return tuple(agent for agent in library.agents() if agent.intent != UNKNOWN)
 
 
-def _skill(name: str, fields: Mapping[str, object], source: str, body: str) -> GeneratedFile:
-    metadata = {
-        "generator": GENERATOR,
-        "generator-version": kds_version(),
-        "source": source,
-        DIGEST_KEY: BLANK,
-    }
-    text = _with_front_matter({"name": name, **fields, "metadata": metadata}, body)
-    return GeneratedFile(PurePosixPath(name, "SKILL.md"), stamped(text))
+def _skill(name: str, fields: Mapping[str, object], source: str, body: str) -> str:
+    made_by = {"generator": GENERATOR, "generator-version": kds_version(), "source": source}
+    metadata = {**made_by, DIGEST_KEY: BLANK}
+    return stamped(_with_front_matter({"name": name, **fields, "metadata": metadata}, body))
 
 
-def _may_route(kds: str, *, for_claude: bool) -> dict[str, object]:
+def _may_route(kds: str) -> dict[str, object]:
     """What the front door may call without asking, in the spelling of Claude Code."""
-    tools = f"Bash({kds} route *) mcp__kds__route_message"
-    return {"allowed-tools": tools} if for_claude else {}
+    return {"allowed-tools": f"Bash({kds} route *) mcp__kds__route_message"}
 
 
 def _when_named(agent: PromptFile) -> str:
     caution = " The user must have asked for exactly this." if agent.confirm else ""
     use = (
-        f"Use it when the user names {file_name(agent)}, or when KDS reads a message as "
+        f"Use it when the user names {_file_name(agent)}, or when KDS reads a message as "
         f"{agent.intent} and its instructions are not at hand yet.{caution}"
     )
     return f"{_shortened(agent.description, MAX_DESCRIPTION - len(use) - 1)} {use}"
@@ -261,13 +243,9 @@ def _render(library: PromptLibrary, prompt: PromptFile, message: str = MESSAGE) 
     The values are sentences that say where to look, in the types that templates expect. Agents
     are called as the files written for them are named.
     """
-    said = {
-        "timestamp": "",
-        "user_message": "what the user said in this conversation, oldest message first",
-        "intent": "Before this message",
-        "session_id": None,
-        "context_ref": None,
-    }
+    earlier = "what the user said in this conversation, oldest message first"
+    said = {"timestamp": "", "user_message": earlier, "intent": "Before this message",
+            "session_id": None, "context_ref": None}  # fmt: skip
     values: dict[str, object] = {
         "message": message,
         "expanded": EXPANDED,
@@ -283,36 +261,32 @@ def _render(library: PromptLibrary, prompt: PromptFile, message: str = MESSAGE) 
         "workspace": "the folder of the project",
         "agents": [
             {"name": f"{PREFIX}{one.name}", "intent": one.intent, "description": one.description}
-            for one in called_agents(library)
+            for one in _called_agents(library)
         ],
     }
     return library.render(prompt, values)
 
 
-def generate(kind: Kind, library: PromptLibrary, *, for_claude: bool) -> list[GeneratedFile]:
+def generate(kind: Kind, library: PromptLibrary, *, for_claude: bool) -> Files:
     """The files of a kind. Raises DispatchError when a prompt cannot be rendered."""
     match kind:
         case "skills":
-            return skill_files(library, for_claude=for_claude)
+            return _skills(library, for_claude=for_claude)
         case "prompts":
-            return prompt_files(library)
-    skill = one_skill("kds", for_claude=True)
-    return [
-        *(GeneratedFile(PurePosixPath(path), json.dumps(value, indent=2) + "\n")
-          for path, value in _plugin().items()),
-        GeneratedFile(PurePosixPath("skills") / skill.path, skill.text),
-    ]  # fmt: skip
+            return _prompt_files(library)
+    made = {path: json.dumps(value, indent=2) + "\n" for path, value in _plugin().items()}
+    return made | {f"skills/{FRONT_DOOR}/SKILL.md": one_skill("kds", for_claude=True)}
 
 
 def export(
-    files: Sequence[GeneratedFile], folder: Path, project: Path, *, force: bool
+    files: Files, folder: Path, project: Path, *, force: bool
 ) -> list[tuple[Path, FileState]]:
     """Write the files below ``folder``, all or none; each with what was there before.
 
-    Raises ExportConflictError for files that KDS did not write or that were edited, unless
-    ``force``; ConfigError for one that cannot be read or written, or that a link leads elsewhere.
+    Raises ProjectFileError for files that KDS did not write or that were edited, unless ``force``;
+    for one that cannot be read or written, or that a link leads elsewhere.
     """
-    wanted = {folder / file.path: file.text for file in files}
+    wanted = {folder / name: text for name, text in files.items()}
     _check_links(folder, wanted, project)
     states = {path: state_of(read_project_text(path), text) for path, text in wanted.items()}
     problems = [
@@ -321,7 +295,7 @@ def export(
         if state in _IN_THE_WAY
     ]
     if problems and not force:
-        raise ExportConflictError(problems)
+        raise ProjectFileError(problems)
     for path, text in wanted.items():
         if states[path] != "current":
             write_project_text(path, text)

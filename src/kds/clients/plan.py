@@ -149,7 +149,7 @@ class Plan:
         for name in self.project.hook_files():
             settings = self._settings(name)
             if name not in (*targets, *table.OWN_HOOK_FILES) and settings.hooks():
-                settings.take_out_hooks()
+                settings.set_hooks({})
                 self._put_settings(name, settings)
         for name in targets:
             self._plan_hook(HookPlace(name, "claude" if name in of_claude else "copilot"))
@@ -208,7 +208,7 @@ class Plan:
                     self.notes.append(f"{name} stays as it is: not written by kds init")
             elif folder in wanted if self.wish.skills else there:
                 for_claude = folder == table.CLAUDE_SKILLS
-                self._put_generated(name, one_skill(self._kds(), for_claude=for_claude).text)
+                self._put_generated(name, one_skill(self._kds(), for_claude=for_claude))
             elif text is not None and digest_in(text) == digest_of(text):
                 self._put(PlannedFile(name, "generated", text, None))
 

@@ -11,15 +11,8 @@ from typing import Final, NamedTuple
 from kds.brain.environment import is_owned
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace
-from kds.clients.table import (
-    CLAUDE_LOCAL,
-    CLAUDE_SETTINGS,
-    CLIENT_TABLE,
-    COPILOT_HOOKS,
-    COPILOT_SETTINGS,
-    OWN_HOOK_FILES,
-    Client,
-)
+from kds.clients import table
+from kds.clients.table import Client
 
 _NESTED: Final = "KDS"
 _REPOSITORIES: Final = (".git", ".hg", ".jj")
@@ -50,14 +43,11 @@ class Project(NamedTuple):
         """
         path = self.folder / name
         inside, real = Path(os.path.realpath(self.folder)), Path(os.path.realpath(path))
-        message = None
+        hint = "put an ordinary file or folder in its place, or edit the target by hand"
         if not real.is_relative_to(inside):
-            message = "is reached by a link that leaves the project"
-        elif {*map(str.casefold, real.relative_to(inside).parts)} & {*_REPOSITORIES}:
-            message = "is reached by a link into the files of version control"
-        if message:
-            hint = "put an ordinary file or folder in its place, or edit the target by hand"
-            raise _refusal(path, message, hint)
+            raise _refusal(path, "is reached by a link that leaves the project", hint)
+        if {*map(str.casefold, real.relative_to(inside).parts)} & {*_REPOSITORIES}:
+            raise _refusal(path, "is reached by a link into the files of version control", hint)
         return path
 
     def read(self, name: str) -> str | None:
@@ -72,12 +62,12 @@ class Project(NamedTuple):
         """Every file of the project from which a client may run hooks."""
         folder = self.folder / ".github" / "hooks"
         found = (self.name(path) for path in sorted(folder.glob("*.json")))
-        shared = (CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS, *COPILOT_SETTINGS, *found)
-        return tuple(dict.fromkeys((*shared, *OWN_HOOK_FILES)))
+        usual = (*table.SHARED_HOOK_FILES, *found, *table.OWN_HOOK_FILES)
+        return tuple(dict.fromkeys(usual))
 
     def clients_in_use(self) -> Iterator[tuple[Client, str]]:
         """The clients that seem to be in use here, each with the reason."""
-        for client, traits in CLIENT_TABLE.items():
+        for client, traits in table.CLIENT_TABLE.items():
             sign = next((name for name in traits.signs if (self.folder / name).exists()), None)
             if sign is not None:
                 yield client, sign
@@ -118,11 +108,15 @@ def read_project_text(path: Path) -> str | None:
         raise _refusal(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8") from error
 
 
-def write_project_text(path: Path, text: str) -> None:
-    """Replace the content of ``path`` at once; an existing file keeps its mode.
+def write_project_text(path: Path, text: str | None) -> None:
+    """Replace the content of ``path`` at once; an existing file keeps its mode. None removes it.
 
     Missing folders are made. A link is followed, so that it stays one. Raises ProjectFileError.
     """
+    if text is None:
+        with _refusing("remove", path):
+            path.unlink(missing_ok=True)
+        return
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
     with _refusing("write", path):
@@ -140,12 +134,6 @@ def write_project_text(path: Path, text: str) -> None:
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
-
-
-def remove_project_file(path: Path) -> None:
-    """Remove ``path`` if it is there. Raises ProjectFileError."""
-    with _refusing("remove", path):
-        path.unlink(missing_ok=True)
 
 
 def remove_empty(folder: Path) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Final
 from kds.brain.errors import ConfigError, Problem
 from kds.clients.json_edit import (
     JsonTextError,
-    Key,
     KeyPath,
     Node,
     insert,
@@ -45,11 +44,6 @@ _HEADER: Final = re.compile(rf"{_OURS}\]")
 _OTHER_HEADER: Final = re.compile(rf"(?!{_OURS}\.)[ \t]*\[")
 _TOML_LINE: Final = re.compile(r"at line (\d+)")
 
-_BEGIN: Final = "<!-- kds: begin; `kds init --undo` takes this part out -->"
-_END: Final = "<!-- kds: end -->"
-_SECTION: Final = re.compile(
-    rf"(?:(?<=\n)\r?\n)?{re.escape(_BEGIN)}.*?{re.escape(_END)}(?:\r?\n)?", re.DOTALL
-)
 _HEADING: Final = "# KDS: conversations and caches stay on this machine"
 
 
@@ -163,7 +157,12 @@ class SettingsFile:
 
     def hooks(self) -> list[FoundHook]:
         """Our hooks, in the order of the file."""
-        return list(_our_hooks(self.root()))
+        hooks = self.root().find((HOOKS,))
+        return [
+            found
+            for event in (hooks.parts if hooks else ())
+            for found in _our_hooks(str(event.key), (HOOKS, event.key), event.node)
+        ]
 
     def set_hooks(self, wanted: Mapping[str, object]) -> None:
         """Have exactly one hook of ours for each event in ``wanted``, which has its entry.
@@ -174,7 +173,7 @@ class SettingsFile:
         for found in reversed(self.hooks()):
             entry = left.pop(found.event, None)
             if entry is None:
-                self.take_out(found.path)
+                self._take_out(found.path)
             elif (command := _command_of(entry)) != found.command:
                 self.text = replace(self.text, (*found.path, found.key), command)
         for event, entry in left.items():
@@ -205,27 +204,22 @@ class SettingsFile:
         if self.root().find((key,)) is None:
             self.text = insert(self.text, (), key, value)
 
-    def take_out_hooks(self) -> None:
-        """Remove our hooks, and the containers that held only them."""
-        for found in reversed(self.hooks()):
-            self.take_out(found.path)
-
     def take_out_all(self) -> None:
         """Remove every entry of ours, and the containers that held only them."""
-        self.take_out_hooks()
+        self.set_hooks({})
         for place in ((name, SERVER) for name in SERVER_LISTS):
             node = self.root().find(place)
             if node is not None and calls_server(node.value()):
-                self.take_out(place)
+                self._take_out(place)
 
-    def take_out(self, path: KeyPath) -> None:
+    def _take_out(self, path: KeyPath) -> None:
         """Remove the part at ``path``, and each container that is empty without it."""
         self.text = remove(self.text, path)
         above = path[:-1]
         node = self.root().find(above) if above else None
         if node is not None and not self.text[node.start + 1 : node.end - 1].strip():
             # a group of Claude Code's goes with its last handler, whatever else is in it
-            self.take_out(above[:-1] if len(path) == _HANDLER_DEPTH else above)
+            self._take_out(above[:-1] if len(path) == _HANDLER_DEPTH else above)
 
     def is_bare(self) -> bool:
         """Whether the file holds only what KDS began it with."""
@@ -249,23 +243,14 @@ class SettingsFile:
         return SettingsFileError(f"{self.where}:{line}", message, hint)
 
 
-def _our_hooks(root: Node) -> Iterator[FoundHook]:
-    hooks = root.find((HOOKS,))
-    for event in hooks.parts if hooks else ():
-        for item in event.node.parts:
-            path: KeyPath = (HOOKS, event.key, item.key)
-            yield from _handler(event.key, path, item.node)
-            nested = item.node.find((HOOKS,))
-            for part in nested.parts if nested else ():
-                yield from _handler(event.key, (*path, HOOKS, part.key), part.node)
-
-
-def _handler(event: Key, path: KeyPath, node: Node) -> Iterator[FoundHook]:
+def _our_hooks(event: str, path: KeyPath, node: Node) -> Iterator[FoundHook]:
     for part in node.parts:
         value = part.node.scalar
         if part.key in _COMMAND_KEYS and isinstance(value, str) and calls_hook(value):
-            yield FoundHook(str(event), path, str(part.key), value)
+            yield FoundHook(event, path, str(part.key), value)
             return
+    for part in node.parts:  # a group has its handlers in a list of its own
+        yield from _our_hooks(event, (*path, part.key), part.node)
 
 
 def _command_of(entry: object) -> str:
@@ -349,11 +334,6 @@ def _table(lines: list[str]) -> tuple[int, int]:
     while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
         end -= 1
     return start, end
-
-
-def without_section(text: str) -> str:
-    """The page without our section and the blank line before it."""
-    return _SECTION.sub("", text, count=1)
 
 
 def with_lines(text: str, lines: Sequence[str], *, covered: Iterable[str] = ()) -> str:

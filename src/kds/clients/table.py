@@ -25,7 +25,6 @@ McpStyle = Literal["claude", "vscode", "cursor", "plain", "opencode"]
 CLAUDE_SETTINGS: Final = ".claude/settings.json"
 CLAUDE_LOCAL: Final = ".claude/settings.local.json"
 COPILOT_HOOKS: Final = ".github/hooks/kds.json"
-COPILOT_SETTINGS: Final = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
 CURSOR_HOOKS: Final = ".cursor/hooks.json"
 CODEX_HOOKS: Final = ".codex/hooks.json"
 GEMINI_SETTINGS: Final = ".gemini/settings.json"
@@ -39,7 +38,6 @@ OPENCODE_CONFIG: Final = "opencode.json"
 OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
 """opencode reads both (tried)."""
 
-AGENTS_PAGE: Final = "AGENTS.md"
 CURSOR_RULE: Final = ".cursor/rules/kds.mdc"
 OPENCODE_PLUGIN: Final = ".opencode/plugin/kds.js"
 IGNORE_FILE: Final = ".gitignore"
@@ -48,6 +46,10 @@ MCP_FILES: Final = (
     *(SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP, GEMINI_SETTINGS), *OPENCODE_CONFIGS
 )  # fmt: skip
 """The JSON files that list MCP servers; Codex has a TOML file."""
+SHARED_HOOK_FILES: Final = (
+    *(CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS),
+    *(".github/copilot/settings.json", ".github/copilot/settings.local.json"),
+)
 OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
 """Each is read by one client only; a client may read several of the others."""
 

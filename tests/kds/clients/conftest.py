@@ -110,12 +110,11 @@ class Project:
 
 @pytest.fixture
 def project(
-    workspace: Path,
-    programs: Path,
-    kds_call: Callable[..., Result],
+    workspace: Path, programs: Path, kds_call: Callable[..., Result], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Project:
+) -> Project:  # fmt: skip
     """A project folder without any file of a client; it is the current one."""
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (workspace / "kds-brain").chmod(0o700)
     return Project(workspace, kds_call)

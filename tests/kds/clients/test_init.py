@@ -12,7 +12,7 @@ import pytest
 import yaml
 from skills_ref.validator import validate_metadata
 
-from kds.clients.apply import write_record
+from kds.brain.environment import own_folder
 from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
@@ -137,7 +137,12 @@ def test_what_is_kept_of_it_is_private_and_ignored(project: Project) -> None:
     project.init("claude", *BOTH)
     assert "kds-brain/*\n!kds-brain/rules/\n" in Path(".gitignore").read_text()
     assert stat.S_IMODE(Path("kds-brain").stat().st_mode) == 0o700
-    assert {stat.S_IMODE(p.stat().st_mode) for p in Path("kds-brain/init").iterdir()} == {0o600}
+    (record,) = _records()
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+
+
+def _records() -> list[Path]:
+    return list(Path(own_folder(), "init").glob("*.json"))
 
 
 def _settle(project: Project) -> None:
@@ -169,48 +174,18 @@ def test_undo_gives_back_every_byte(project: Project, theirs: bool) -> None:
     assert project.init("--undo")["files"] == []
 
 
-def test_a_record_of_an_earlier_version_gives_back_every_byte(project: Project) -> None:
-    _settle(project)
-    page = (
-        "# Ours\n\n<!-- kds: begin; `kds init --undo` takes this part out -->\n<!-- kds: end -->\n"
-    )
-    before = Snapshot.of(project.folder)
-    project.init(*ALL)
-    path = Path("kds-brain/init/record.json")
-    record = json.loads(path.read_text()) | {"version": 1}
-    written = {"kind": "section", "before": "# Ours\n", "after": sha256(page.encode()).hexdigest()}
-    for file in (*record["files"].values(), written):
-        if file["before"] is not None:
-            name = f"{sha256(file['before'].encode()).hexdigest()[:16]}.before"
-            path.with_name(name).write_text(file["before"], newline="")
-            file["before"] = name
-    record["files"]["AGENTS.md"] = written
-    project.write("AGENTS.md", page)
-    write_record(path.absolute(), json.dumps(record).encode())
-    project.init("--undo")
-    assert Path("AGENTS.md").read_text() == "# Ours\n"
-    Path("AGENTS.md").unlink()
-    for copy in path.parent.glob("*.before"):
-        copy.unlink()
-    after = Snapshot.of(project.folder)
-    assert {
-        name: text for name, text in after.files.items() if "/init/" not in name
-    } == before.files
-
-
 def test_a_record_that_comes_along_with_a_project_names_no_file_to_remove(
     project: Project,
 ) -> None:
     project.init(*ALL)
-    path = Path("kds-brain/init/record.json")
-    record = json.loads(path.read_text())
-    text = "mine\n"
-    project.write("notes.txt", text)
-    whole = {"kind": "section", "before": None, "after": sha256(text.encode()).hexdigest()}
-    record["files"]["notes.txt"] = whole
-    path.write_text(json.dumps(record))
+    (kept,) = _records()
+    project.write("notes.txt", "mine\n")
+    whole = {"kind": "ignore", "before": None, "after": sha256(b"mine\n").hexdigest()}
+    planted = json.dumps(json.loads(kept.read_text()) | {"files": {"notes.txt": whole}})
+    project.write("kds-brain/init/record.json", planted)
+    kept.rename(kept.with_name("0.json"))  # as on another machine
     project.init("--undo")
-    assert Path("notes.txt").read_text() == text
+    assert Path("notes.txt").read_text() == "mine\n"
 
 
 def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
@@ -239,7 +214,7 @@ def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
 def test_without_a_record_undo_goes_by_the_content(project: Project) -> None:
     _settle(project)
     project.init(*ALL)
-    shutil.rmtree("kds-brain/init")
+    _records()[0].unlink()
     project.init("--undo")
     left = Snapshot.of(project.folder).files | {".cursor/mcp.json": b"{}"}
     assert {name: text.decode().split() for name, text in left.items()} == {

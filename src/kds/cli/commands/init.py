@@ -23,7 +23,7 @@ from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
 from kds.cli.output import say
 from kds.cli.terminal import for_people, slow
-from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
+from kds.clients.apply import PlannedFile, RecordStore, carry_out, plan_undo, undo
 from kds.clients.generated import Kind, export, generate
 from kds.clients.plan import Plan, Wish, plan_install, watches_tools
 from kds.clients.project import Project, repository_of
@@ -74,9 +74,10 @@ def init(
         _take_back(project, notes, dry_run=dry_run)
         return
     # the clients that seem to be in use, and those of earlier runs, each with the reason
-    store = RecordStore(project.workspace.brain)
-    record = store.load() if store.folder.is_dir() else InitRecord()
-    found = dict.fromkeys(record.clients, "an earlier kds init") | dict(project.clients_in_use())
+    store = RecordStore(project)
+    found = dict.fromkeys(store.load().clients, "an earlier kds init") | dict(
+        project.clients_in_use()
+    )
     chosen = dict.fromkeys(client, "named") or found
     if not chosen:
         raise Refusal(
@@ -164,20 +165,13 @@ def _is_imported(project: Project) -> bool:
 
 
 def _take_back(project: Project, notes: list[str], *, dry_run: bool) -> None:
-    brain = project.workspace.brain
-    store = RecordStore(brain)
-    if store.is_foreign():
-        notes.append(
-            "kds-brain/init/record.json was not written here (it is from a clone, was edited, or "
-            "the folder was moved): nothing is restored from it, files only lose what is KDS's"
-        )
-    if dry_run or not brain.is_dir():
-        files = plan_undo(project, store.load() if store.folder.is_dir() else InitRecord())
+    brain, store = project.workspace.brain, RecordStore(project)
+    if dry_run:
+        files = plan_undo(project, store.load())
     else:
         with store.hold():
             files = plan_undo(project, store.load())
             undo(project, files, store)
-        store.leave()
         project.workspace.remove_if_bare()
     if brain.is_dir():
         notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
