@@ -91,7 +91,7 @@ def flag(name: str, says: str, *, to: str | None = None, **settings: Any) -> Dec
 
 def choice(name: str, choices: Sequence[str], says: str, **settings: Any) -> Decorator:
     """An option with one of some values, or several with ``multiple``."""
-    return click.option(name, type=click.Choice(choices), help=says, **settings)
+    return option(name, says, type=click.Choice(choices), **settings)
 
 
 def command(

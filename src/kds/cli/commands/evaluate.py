@@ -77,23 +77,19 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
 @click.argument("kind", type=click.Choice([*KINDS]), metavar="KIND")
 @click.argument("file", type=base.PATH)
 @base.option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=base.FILE)
-@base.option("--train FILE", "intents: fit on these, instead of the workspace's prompts.",
-             type=base.PATH)  # fmt: skip
+@base.option("--train FILE", "intents: fit on these, not on the prompts.", type=base.PATH)
 @base.option("--shots K", "intents: draw K examples of each intent from --train.", type=base.COUNT)
-@base.option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]",
-             type=base.COUNT)  # fmt: skip
-@base.flag("--tune", "retrieval: search the weights on half of the queries for NDCG@5, and report "
-           "the other half.")  # fmt: skip
+@base.option("--seeds S", "intents: how many draws.  [default: 5]", type=base.COUNT)
+@base.flag("--tune", "retrieval: search the weights on half of the queries, report the other half.")
 @base.flag("--write", "retrieval, with --tune: put the weights into the settings.")
 def evaluate(
     *, kind: str, file: Path, errors: Path | None, workspace: Workspace, **options: Any
 ) -> None:
     """Measure the router on the examples in FILE.
 
-    KIND is chats (real ones: rewrites, intents, confidence, time), dialogues (every field of every
-    turn), rewrites (exact ones, false ones), intents (right ones, calibration), retrieval (recall
-    of past conversations), follow-ups (questions about documents) or skills (which skill fits a
-    prompt). Examples start with an empty context; nothing is written to the workspace.
+    KIND is chats (real ones), dialogues (every field of every turn), rewrites, intents, retrieval
+    (recall of past conversations), follow-ups (questions about documents) or skills (which one
+    fits a prompt). Examples start with an empty context; nothing is written to the workspace.
     """
     how, model = KINDS[kind]
     own = {name: value for name, value in options.items() if value}

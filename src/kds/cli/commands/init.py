@@ -38,16 +38,14 @@ _QUESTION: Final = (
 
 
 @base.command("kds init --client claude --client vscode", "kds init --undo")
-@base.choice("--client", CLIENTS, "May be repeated.  [default: those that the project or the PATH "
-             "shows]", multiple=True)  # fmt: skip
+@base.choice("--client", CLIENTS, "May be repeated.  [default: those in use]", multiple=True)
 @base.flag("--dry-run", "Print what would change as a diff; write nothing.")
 @base.flag("--undo", "Take back all that earlier runs wrote.", to="back")
 @base.flag("--hook", "The prompt hook, for Cursor as well; with --mcp, both.")
 @base.flag("--mcp", "The MCP server in place of the hook.")
 @base.flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--import/--no-import", "past", default=None,
-              help="Also import past sessions of this repository, or not.  [default: ask once, at "
-                   "a terminal]")  # fmt: skip
+              help="Import past sessions (kds memory import).  [default: ask once]")  # fmt: skip
 @click.pass_context
 def init(
     ctx: click.Context, *, client: tuple[Client, ...], dry_run: bool, back: bool, hook: bool,
@@ -55,15 +53,11 @@ def init(
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
 
-    By default the hook alone: it adds nothing to a request but a hint where there is one, or the
-    name of your skill, agent or command that fits (kds skills). --mcp is the server instead: the
-    model, or you, call KDS as a tool. For both: --hook --mcp.
+    By default the hook: it adds nothing to a request but a hint, or the name of your skill, agent
+    or command that fits (kds skills). --mcp is the server instead: KDS is called as a tool.
 
-    Files that you have keep their entries, order, comments and layout. A second run changes
-    nothing. Where you are below the top folder of a repository, name the folder with --workspace.
-
-    At a terminal it asks once whether to import the past sessions of your assistants
-    (kds memory import); elsewhere it does so with --import alone.
+    Your files keep their entries, order, comments and layout. A second run changes nothing. Below
+    the top folder of a repository, name the folder with --workspace.
     """
     is_named = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
     is_named = is_named or bool(os.environ.get(HOME_VARIABLE))

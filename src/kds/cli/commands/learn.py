@@ -121,8 +121,8 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
 )  # fmt: skip
 @base.yes_option
 @base.choice("--keep", [*KINDS], "Keep this kind; may be given several times.", multiple=True)
-@base.option("--restore [BACKUP]", "Bring back a backup: this one, or the newest. Newer data is "
-             "not overwritten.", to="backup", is_flag=False, flag_value="")  # fmt: skip
+@base.option("--restore [BACKUP]", "Bring back this backup, or the newest; newer data stays.",
+             to="backup", is_flag=False, flag_value="")  # fmt: skip
 @base.flag("--force", "With --restore: back up newer data, then replace it.")
 def forget(
     *, yes: bool, keep: tuple[str, ...], backup: str | None, force: bool, workspace: Workspace

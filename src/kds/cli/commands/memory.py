@@ -73,11 +73,9 @@ for one in (import_, sources, join, exclude, forget):
 
 @base.command("kds memory search 'which port does staging use' --budget 500", of=memory)
 @base.question_argument("QUERY")
-@base.option("--session SESSION", "Search this one first, the others only when it has too little.",
-             to="name")  # fmt: skip
+@base.option("--session SESSION", "Search this one first, others if it has little.", to="name")
 @base.option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
-@base.option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
-             type=base.COUNT)  # fmt: skip
+@base.option("--budget TOKENS", "Print context of at most so many tokens.", type=base.COUNT)
 @base.flag("--explain", "Also say why each hit was found, and how long each stage took.")
 @base.embeddings_option
 def search(
@@ -202,8 +200,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
 @base.command("kds memory rename last 'Dark mode'", of=memory)
 @session_argument
 @click.argument("title")
-@base.option("--document NAME", "Also say which document it is about, or several; '': none.",
-             to="documents", multiple=True)  # fmt: skip
+@base.option("--document NAME", "What it is about; '': none.", to="documents", multiple=True)
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Rename SESSION; later messages do not change its title."""
     with _found(workspace, name) as (store, session):
@@ -230,17 +227,16 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 
 
 @base.command("kds memory cleanup --older-than 30d --yes", of=memory)
-@base.option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
-             required=True, type=base.read_span)  # fmt: skip
+@base.option("--older-than TIME", "Unused for: 36h, 30d.", required=True, type=base.read_span)
 @base.yes_option
-def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
+def cleanup(*, older_than: timedelta, yes: bool, workspace: Workspace) -> None:
     """Delete sessions that have not been used for a while.
 
     Without --yes it only shows what would be deleted. Interrupted, it goes on when run again.
     """
     with base.looking(memory_of(workspace)) as store, slow("looking for old sessions") as told:
         tell = partial(told, "deleting messages")
-        sessions = store.cleanup(age, dry_run=not yes, tell=tell).sessions if store else ()
+        sessions = store.cleanup(older_than, dry_run=not yes, tell=tell).sessions if store else ()
     _say_deleted(sessions, done=yes)
 
 
@@ -255,10 +251,8 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
 @base.command("kds memory export --all --to memory.json", of=memory)
 @click.argument("names", metavar="[SESSION]...", nargs=-1)
 @base.flag("--all", "Every session.", to="everything")
-@base.choice("--format", ["json", "markdown"], "JSON to import again, or Markdown to read.  "
-             "[default: json]", default="json")  # fmt: skip
-@base.option("--to FILE", "Write it there, readable by you alone.  [default: print it]",
-             to="target", type=base.FILE)  # fmt: skip
+@base.choice("--format", ["json", "markdown"], "JSON can be imported.", default="json")
+@base.option("--to FILE", "Write it there, for you alone.", to="target", type=base.FILE)
 def export(
     *, names: tuple[str, ...], everything: bool, format: str, target: Path | None,
     workspace: Workspace,
@@ -325,8 +319,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
 
 @base.command("kds memory check --backfill", of=memory)
 @base.flag("--rebuild", "First make the search indexes anew.")
-@base.flag("--backfill", "First give every part and passage that has none its vector, for recall "
-           "by meaning. It goes on where it stopped.")  # fmt: skip
+@base.flag("--backfill", "First make the vectors that are missing, for recall by meaning.")
 @base.flag("--off", "With --backfill: want no vectors any more; those there are stay.")
 @base.embeddings_option
 def check(
@@ -397,8 +390,7 @@ def _model_line(model: EmbeddingModel) -> tuple[str, str]:
 
 @base.command("kds memory consent grant --for 'knowing my stack'", of=memory)
 @click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
-@base.option("--for PURPOSE", "With grant: what you consent to.", to="purpose",
-             default="answers that suit me")  # fmt: skip
+@base.option("--for PURPOSE", "Of a grant.", to="purpose", default="answers that suit me")
 def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it.
 

@@ -90,9 +90,9 @@ def recall(
     *, question: str, project: str | None, since: datetime | None, limit: int,
     workspace: Workspace,
 ) -> None:  # fmt: skip
-    """Find what was said about QUESTION in past sessions of your assistants.
+    """Find what was said about QUESTION in past sessions of your assistants in this repository.
 
-    Any client, this repository: each passage comes with the command that resumes its session.
+    Each passage comes with the command that resumes its session.
     """
     with _opened(workspace) as (memory, folder):
         projects = _projects(memory, folder, project)
@@ -179,8 +179,7 @@ def _hit_lines(number: int, one: Found, resume: str | None) -> Iterator[Shown]:
     name="import",
 )  # fmt: skip
 @click.argument("file", required=False, type=click.File(encoding="utf-8-sig"))
-@base.option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, "
-             "opencode, cursor, specstory.  [default: all]", to="clients",
+@base.option("--from CLIENTS", f"Of these assistants alone: {','.join(CLIENTS)}.", to="clients",
              callback=_as_clients)  # fmt: skip
 @base.option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=base.ago)
 @base.flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
@@ -300,10 +299,9 @@ def sources(*, workspace: Workspace) -> None:
 @base.command("kds memory join ~/shop")
 @click.argument("other")
 def join(*, other: str, workspace: Workspace) -> None:
-    """Make the repository you are in and OTHER one project: its name, or its folder.
+    """Make the repository you are in and OTHER (its name, or its folder) one project.
 
-    Clones are one by themselves. This is for shallow clones, and for worktrees that were deleted
-    before their sessions were imported. From then on, what was said in either is recalled in both.
+    Clones are one by themselves: this is for shallow ones, and for worktrees that are gone.
     """
     with _opened(workspace) as (memory, folder):
         if other == "all":

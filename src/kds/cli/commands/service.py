@@ -49,10 +49,7 @@ _NEXT: Final = {
 
 @base.group("kds service status")
 def service() -> None:
-    """Start, stop or look at the service that keeps your routers warm.
-
-    There is one for all your workspaces. Every command works the same without it, only slower.
-    """
+    """Start, stop or look at the service that keeps routers warm; commands are slower without."""
 
 
 @base.command("kds service start", of=service)
@@ -126,13 +123,9 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
 
 
 @base.command("kds service logs -n 5", of=service)
-@base.option("-n N", "How many of the newest lines of each.", to="count", type=base.COUNT,
-             default=20)  # fmt: skip
+@base.option("-n N", "Newest lines of each.", to="count", type=base.COUNT, default=20)
 def logs(*, count: int, workspace: Workspace) -> None:
-    """Show the newest lines of the logs of the hook in this workspace, and of the service.
-
-    They never hold what you wrote. Times are UTC.
-    """
+    """Show the newest lines of the logs of hook and service: nothing that you wrote; UTC."""
     files = {"hook": workspace.brain / LOG_NAME, "service": ServiceAddress().log_path}
     lines = {
         name: (PrivateFile(path).read() or b"").decode("utf-8", "replace").splitlines()[-count:]
@@ -187,23 +180,18 @@ with Python's default of 5 ms (300 calls each, alternating, on a busy machine)."
     'curl --unix-socket "$XDG_RUNTIME_DIR/kds/service.sock" http://localhost/healthz',
     common=(),
 )
-@base.option("--workspace DIR", "Folder of a workspace that stays open; may be given several "
-             "times. Others are opened when a request names them.  [default: $KDS_HOME, else "
-             "searched]", to="folders", type=base.PATH, multiple=True)  # fmt: skip
-@base.option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free "
-             "one. `kds service status` names the port and the token's file.")  # fmt: skip
-@base.option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), "
-             "each with conversations of their own in the database that KDS_DATABASE names; port "
-             "0: any free one.")  # fmt: skip
-@base.flag("--json-log", "Write the log as JSON, a line each; with --team a line for every "
-           "request, too: its kind, status, time and person, never a text.")  # fmt: skip
-@base.option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while "
-             "/readyz says no, so that a balancer sends nothing more by then.", default="0",
-             type=base.read_span)  # fmt: skip
-@base.option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: "
-             "never.", default="0", type=base.read_span)  # fmt: skip
-@base.flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without "
-           "sockets. With --team, nothing but that: there may be several services.")  # fmt: skip
+@base.option("--workspace DIR", "A workspace that stays open; may be given several times. Others "
+             "open when a request names them.", to="folders", type=base.PATH, multiple=True,
+             )  # fmt: skip
+@base.option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; 0: any free port.")
+@base.option("--team [HOST:]PORT", "Also answer people with tokens (`kds team add`), each with "
+             "conversations of their own in the database that KDS_DATABASE names.")  # fmt: skip
+@base.flag("--json-log", "The log as JSON; with --team a line for every request, never a text.")
+@base.option("--drain TIME", "With --team: how long to answer after SIGTERM; /readyz says no.",
+             default="0", type=base.read_span)  # fmt: skip
+@base.option("--idle-timeout TIME", "End after this time without a request: 30m, 2h; 0: never.",
+             default="0", type=base.read_span)  # fmt: skip
+@base.flag("--no-socket", "No unix socket, only HTTP; with --team there may be several services.")
 @base.flag("--background", "Keep no workspace open.", hidden=True)
 def serve(
     folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool,
@@ -211,11 +199,9 @@ def serve(
 ) -> int:  # fmt: skip
     """Keep routers warm, and answer over a unix socket in your runtime folder.
 
-    One service serves all your workspaces. Prompts and rules are reloaded when they change. Exit
-    code 3: another process is your service already.
+    One service serves all your workspaces. Exit code 3: another process is your service already.
     """
-    wanted: tuple[Path | None, ...] = folders or (() if background else (None,))
-    workspaces = [base.find_workspace(folder) for folder in wanted]
+    workspaces = [] if background else [base.find_workspace(one) for one in folders or (None,)]
     places = [None if place is None else host_and_port(place) for place in (http, team)]
     from kds.cli.json_log import log_faults, log_json
     from kds.service.errors import AlreadyServedError
@@ -262,12 +248,10 @@ def _make_site(state: "State", port: int) -> "Site":
 
 
 @base.command("claude mcp add kds -- kds mcp", "kds mcp --http 8765", common=(base.WORKSPACE,))
-@base.option("--http [HOST:]PORT", "Serve streamable HTTP there, for this machine and with a "
-             "token, instead of stdio.", to="address")  # fmt: skip
+@base.option("--http [HOST:]PORT", "Serve HTTP on loopback, with a token, not stdio.", to="address")
 def mcp(*, address: str | None, workspace: Workspace) -> None:
-    """Serve the router to MCP clients: tools, prompts and resources.
+    """Serve the router to MCP clients, over stdin and stdout: tools, prompts and resources.
 
-    The client starts it and talks to it over stdin and stdout; everything else goes to stderr.
     With --http a client sends the content of ~/.config/kds/service.token as its bearer token.
     """
     if address is not None:

@@ -106,8 +106,7 @@ def explain(
 
 
 @base.command("kds skills check --format sarif > skills.sarif", of=skills)
-@base.choice("--format", ["text", "github", "sarif"], "For CI: annotations of GitHub, or SARIF "
-             "2.1.  [default: text]", default="text")  # fmt: skip
+@base.choice("--format", ["text", "github", "sarif"], "For CI.", default="text")
 def check(*, format: str, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
