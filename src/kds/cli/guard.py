@@ -145,6 +145,9 @@ def _usage_hint(error: click.ClickException) -> str | None:
     group, path = error.ctx.command, error.ctx.command_path
     if isinstance(error, click.NoSuchOption) and error.ctx.parent is None:
         return "kds status --json: behind the command"
+    kind = error.param and error.param.type if isinstance(error, click.BadParameter) else None
+    if isinstance(kind, click.IntRange):
+        return f"give a whole number from {kind.min}" + (f" to {kind.max}" if kind.max else "")
     if isinstance(group, click.Group) and error.message.startswith("No such command"):
         return f"{path} has: {', '.join(sorted(group.list_commands(error.ctx)))}"
     return f"see {path} --help"
