@@ -58,7 +58,7 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["--jsonn"], "no such option '--jsonn'", "kds status --json"),
         (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),
         (["init", "--client", "vs-code"], "'vs-code' is not one of", "see kds init --help"),
-        ([f"{MANAGER} lod"], "unknown operation 'lod'", "did you mean 'load'?"),
+        ([f"{MANAGER} lod"], "invalid choice: 'lod' (choose from 'load'", "as in: log"),
         ([f'{MANAGER} log --message "open'], "cannot be read", ""),
         (["#file:KDS/prompts/internal/work-planer.md hello"], "no prompt file", "did you mean"),
         (["#file:KDS/prompts/user/kds.md"], "message is empty", "write"),

@@ -60,7 +60,7 @@ def test_a_limit_that_is_not_a_number_is_refused_with_what_would_do(
     for given in ("abc", "0", "1.5", "99"):
         wrong = kds_call("recall", "port", "--limit", given)
         refused(wrong, "Invalid value for '--limit'", "give a whole number from 1 to 50")
-    refused(kds_call("memory", "show", "--limit", "x"), "invalid --limit 'x'", "a whole number")
+    refused(kds_call("memory", "show", "--limit", "x"), "for '--limit': 'x'", "a whole number")
 
 
 def test_a_pasted_error_finds_the_session_that_mended_it(
