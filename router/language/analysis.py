@@ -17,10 +17,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import KdsError
-from kds.router.english import English, load_english
+from kds.router.english import English, load_english, words
+from kds.router.language import closed_class as cc
 from kds.router.language.chunker import find_phrases
 from kds.router.language.clauses import find_clauses
 from kds.router.language.late_terms import EntityPattern, LateTerms
+from kds.router.language.lexicon import readings
 from kds.router.language.shapes import shape, whole_token
 from kds.router.language.tagger import tag
 from kds.router.language.words import Analysis, Word
@@ -42,6 +44,10 @@ _TEXT: Final = "kds_text"
 """The same for its text, which spaCy would put together from the tokens again."""
 
 _MARKS: Final = ('"', "`", "“", "'")
+
+_OWNED: Final = cc.ARTICLES | cc.POSSESSIVES | cc.DEMONSTRATIVES | {"another", "each", "every"}
+_ENTERING: Final = frozenset({"in", "on"})
+_OF_ENTERING: Final = words("nouns", "of_entering")
 
 _QUOTED: Final = re.compile(
     r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
@@ -126,9 +132,11 @@ def _load(model: str | None) -> SpacyLanguage:
     nlp.tokenizer.token_match = whole_token  # type: ignore[union-attr]  # the stub allows any callable
     if not Pipeline.has_factory("kds_quotes"):
         Pipeline.component("kds_quotes", func=_merge_quotes, retokenizes=True)
+        Pipeline.component("kds_phrasal", func=_merge_phrasal_nouns, retokenizes=True)
         Pipeline.component("kds_tagger", func=_tag_doc, assigns=["token.pos", "token.lemma"])
     nlp.add_pipe("kds_quotes", first=True)
     if model is None:
+        nlp.add_pipe("kds_phrasal", after="kds_quotes")
         nlp.add_pipe("kds_tagger")
     return nlp
 
@@ -177,6 +185,37 @@ def _merge_quotes(doc: Doc) -> Doc:
         for span in whole:
             retokenizer.merge(span)
     return doc
+
+
+def _merge_phrasal_nouns(doc: Doc) -> Doc:
+    """Make "sign up" of "a sign up form" one token: it is a noun, as "signup" is."""
+    said = [token.lower_ for token in doc]
+    if cc.PARTICLES.isdisjoint(said):
+        return doc
+    english = doc.user_data[_ENGLISH]
+    starts = [i for i in range(1, len(said) - 1) if _is_phrasal_noun(said, i, english)]
+    with doc.retokenize() as retokenizer:
+        for i in starts:
+            retokenizer.merge(doc[i : i + 2])
+    return doc
+
+
+def _is_phrasal_noun(said: list[str], i: int, english: English) -> bool:
+    verb, particle, follows = said[i], said[i + 1], said[i + 2] if i + 2 < len(said) else "."
+    joined = bool(readings(verb + particle).noun)
+    if not joined and verb not in english.particles.get(particle, ()):
+        return False
+    new = said[i - 1] not in _OWNED and bool(readings(said[i - 1]).adjective)
+    owner = said[i - 2] if new and i > 1 else said[i - 1]
+    if owner not in _OWNED:
+        return False
+    if particle in _ENTERING:
+        return follows in _OF_ENTERING
+    asked = said[i - 2] in cc.FINITE_AUX if i > 1 else False  # "does this roll back migrations"
+    if readings(follows).noun == follows and follows not in cc.PREPOSITIONS and not asked:
+        return True
+    ends = not follows.isalnum() or follows in cc.PREPOSITIONS or follows in cc.COORDINATORS
+    return joined and ends and owner not in cc.DEMONSTRATIVES
 
 
 def _tag_doc(doc: Doc) -> Doc:
