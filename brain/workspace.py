@@ -5,7 +5,7 @@ import getpass
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -280,6 +280,10 @@ class Texts:
 
     def hold(self) -> None:
         """Keep the server's connections open until `close`, if there is one."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Have all that this thread reads of a server while the block runs be one transaction."""
+        return nullcontext()
 
     def close(self) -> None:
         """Let go of the server. Closing twice is fine."""

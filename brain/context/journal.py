@@ -182,6 +182,8 @@ class ContextJournal(Journal):
         self._clock = clock
         self._origin = origin
         self._lock_timeout_s = lock_timeout_s
+        self._seen: frozenset[bytes] | None = None
+        """The lines that were loaded, if they were: a message may drop no other."""
 
     def load(self) -> LoadedContext:
         """Return what holds now, and take off the disk what no longer does."""
@@ -189,10 +191,12 @@ class ContextJournal(Journal):
             found, warnings = self._lines.load(self._kept)
         except OutageError as error:
             return self._alone(error)
+        self._seen = frozenset(line.raw for line in found.good)
         return self._loaded(self._with_late(found.good), warnings)
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
-        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach.
+        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach,
+        but not what somebody else has logged since they were loaded.
 
         The texts are redacted here, so that no caller can store a secret. Nothing is written
         when a damaged line cannot be set aside. An entry older than the limit is not kept.
@@ -205,11 +209,11 @@ class ContextJournal(Journal):
             self.text.prepare()
             with self.text.locked(timeout_s=self._lock_timeout_s) as text:
                 found = self._lines.read(text)
-                lines = _added(self._with_late(found.good), line, fresh=fresh)
+                lines = self._added(self._with_late(found.good), line, fresh=fresh)
                 warnings = self._lines.write(text, self._kept(lines), found)
         except OutageError as error:
             # Perhaps it was stored: then it is found there with the next message.
-            known.lines = self._kept(_added(known.lines, line, fresh=fresh))
+            known.lines = self._kept(self._added(known.lines, line, fresh=fresh))
             known.late = (*known.late, line)[-LIMIT:]
             return self._alone(error)
         known.lines, known.late = self._kept(lines), ()
@@ -249,6 +253,13 @@ class ContextJournal(Journal):
         self._known.lines = self._kept(every)
         return every
 
+    def _added(
+        self, lines: Sequence[EntryLine], line: EntryLine, *, fresh: bool
+    ) -> list[EntryLine]:
+        seen = [one.value for one in lines if self._seen is None or one.raw in self._seen]
+        near = within_reach(seen, line.value.origin) if fresh else ()
+        return [*(one for one in lines if one.value not in near), line]
+
     def _alone(self, error: OutageError) -> LoadedContext:
         """What the process knows by itself."""
         note = f"{error.message}: the context is what this process knows of it"
@@ -260,12 +271,6 @@ class ContextJournal(Journal):
         young, kept = self._young(lines), self._kept(lines)
         entries = within_reach([line.value for line in kept], self._origin)
         return LoadedContext(entries, warnings, len(lines) - len(young), len(young) - len(kept))
-
-
-def _added(lines: Sequence[EntryLine], line: EntryLine, *, fresh: bool) -> list[EntryLine]:
-    entries = [one.value for one in lines]
-    near = within_reach(entries, line.value.origin) if fresh else ()
-    return [*(one for one in lines if one.value not in near), line]
 
 
 class Contexts:

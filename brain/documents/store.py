@@ -174,7 +174,8 @@ class Documents(PassageStore):
             added = to_micros(self.database.clock())
             self._delete(connection, [ready.id])
             number = _insert_document(connection, ready, content, source, added)
-            queue(connection, _insert_passages(connection, number, passages))
+            _insert_passages(connection, number, passages)
+            queue(connection, range_of(number))
             self.index_range(connection, number, range_of(number))
             query = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE num = ?"
             return _document_of(connection.execute(query, (number,)).fetchone())
@@ -511,8 +512,8 @@ def _insert_document(
 
 def _insert_passages(
     connection: Connection, number: int, passages: Sequence[tuple[int, Row, tuple[Row, ...]]]
-) -> list[int]:
-    """Insert passages in order, as `Draft.passages` yields them; returns their ids."""
+) -> None:
+    """Insert passages in order, as `Draft.passages` yields them."""
     query = "SELECT idx, num FROM section WHERE document_num = ?"
     sections = dict(connection.execute(query, (number,)))
     placed = list(enumerate(passages, range_of(number)[0]))
@@ -520,7 +521,6 @@ def _insert_passages(
     insert(connection, "chunk", f"id, section_num, {CHUNK_COLUMNS}", rows)
     terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
     insert(connection, "term", f"chunk_id, {TERM_COLUMNS}", terms, "ON CONFLICT DO NOTHING")
-    return [chunk_id for chunk_id, _ in placed]
 
 
 def _document_of(row: Row) -> Document:

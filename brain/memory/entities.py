@@ -7,6 +7,7 @@ context. Nothing here fails because a memory has expired: then there is nothing 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -95,31 +96,41 @@ class EntityTable:
         terms: Mapping[str, str] | None = None,
         documents: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
+        fresh: bool = False,
         ttl: timedelta = TTL,
+        within: Connection | None = None,
     ) -> None:
-        """Count a turn and take over what is given; what has expired, of any key, is removed."""
+        """Count a turn and take over what is given; what has expired, of any key, is removed.
+
+        ``within``: a transaction that is open.
+        """
         now = self.database.clock()
-        later = to_micros(now + ttl)
-        with self.database.write(durable=False) as connection:
-            connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (to_micros(now),))
-            old = _live(connection, key, now)
-            turn = old.turn_count + 1 if old else 1
-            files = _listed(documents, old.documents if old else ())
-            parts = _listed(sections, old.sections if old else ())
+        lent = nullcontext(within) if within else self.database.write(durable=False)
+        with lent as connection:
             connection.execute(
-                "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO UPDATE SET "
-                "documents = excluded.documents, sections = excluded.sections, "
-                "turn_count = excluded.turn_count, expires_at = excluded.expires_at",
-                (key, files, parts, turn, later),
+                "DELETE FROM entity_memory WHERE expires_at <= ? OR key = ?",
+                (to_micros(now), key if fresh else None),
             )
+            (turn,) = connection.execute(
+                "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
+                "VALUES (?, coalesce(?, '[]'), coalesce(?, '[]'), 1, ?) "
+                "ON CONFLICT(key) DO UPDATE SET "
+                "documents = coalesce(?, entity_memory.documents), "
+                "sections = coalesce(?, entity_memory.sections), "
+                "turn_count = entity_memory.turn_count + 1, expires_at = excluded.expires_at "
+                "RETURNING turn_count",
+                (key, *(given := (_listed(documents), _listed(sections))),
+                 to_micros(now + ttl), *given),
+            ).fetchone()  # fmt: skip
+            if not terms:
+                return
             connection.executemany(
                 "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, "
                 "turn = excluded.turn",
                 [
                     (key, kept_text(term), kept_text(said)[:SNIPPET_LIMIT], turn)
-                    for term, said in (terms or {}).items()
+                    for term, said in terms.items()
                 ],
             )
             connection.execute(
@@ -138,6 +149,7 @@ class EntityTable:
         sections: Sequence[str] | None = None,
         fresh: bool = False,
         ttl: timedelta = TTL,
+        within: Connection | None = None,
     ) -> None:
         """Count a turn, with what it referred to and what was answered.
 
@@ -145,8 +157,6 @@ class EntityTable:
         and sections that are not given are those that the answer names; when it names none, those
         of the turns before stay active.
         """
-        if fresh:
-            self.forget(key)
         text = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
         named = dict.fromkeys(" ".join(term.split()) for term in terms)
         files = (found[0] for found in _FILE.finditer(text))
@@ -156,7 +166,9 @@ class EntityTable:
             terms={term: snippet(term, text) for term in named if term},
             documents=_first(files) if documents is None else documents,
             sections=_first(headings) if sections is None else sections,
+            fresh=fresh,
             ttl=ttl,
+            within=within,
         )
 
     def forget(self, key: str) -> bool:
@@ -170,8 +182,8 @@ def _first(named: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys(named))[:MANY] or None
 
 
-def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
-    return json.dumps(list(old) if given is None else [kept_text(text) for text in given])
+def _listed(given: Sequence[str] | None) -> str | None:
+    return None if given is None else json.dumps(list(map(kept_text, given)))
 
 
 def _live(connection: Connection, key: str, now: datetime) -> EntityMemory | None:

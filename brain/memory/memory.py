@@ -20,7 +20,7 @@ from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError, UnknownNameError
 from kds.brain.memory.entities import EntityTerm
-from kds.brain.memory.memory_store import MemoryPlace, MemoryStore, log_recall
+from kds.brain.memory.memory_store import TURN, MemoryPlace, MemoryStore, log_recall
 from kds.brain.memory.profile import content_stems, fitting_lines
 from kds.brain.memory.sessions import Session, SessionTable, new_id
 from kds.brain.memory.summaries import Later
@@ -300,6 +300,36 @@ class ConversationMemory:
         if summarise and role == "assistant":
             self._windows.catch_up(session, message, flags, self.summarizer)
         return message
+
+    def note_turn(
+        self,
+        session: str,
+        message: str,
+        figures: Mapping[str, object],
+        *,
+        at: datetime,
+        about: str,
+        terms: Iterable[str] = (),
+        fresh: bool = False,
+    ) -> None:
+        """Store what the user said, what was measured, and the ``terms`` that the conversation
+        ``about`` refers to, all of it or nothing; ``fresh`` as for `remember_turn`.
+
+        Raises StoreError, and ExposedError when git would commit the message.
+        """
+        flags = self.flags
+        if not flags.enabled:
+            return
+        self._place.prepare()
+        store = self.store
+        notes = [lambda within: store.metrics.add(TURN, figures, at=at, within=within)]
+        if flags.enable_session_memory:
+            notes.append(
+                lambda within: store.entities.remember_turn(
+                    about, terms, fresh=fresh, ttl=flags.ttl, within=within
+                )
+            )
+        store.note_turn(session, store.draft("user", message, at=at, message_id=None), *notes)
 
     @property
     def summarizer(self) -> Summarizer | None:

@@ -11,8 +11,9 @@ session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -25,22 +26,25 @@ from kds.brain.errors import StoreError
 from kds.brain.git import CONVERSATION
 from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.profile import ProfileTable
-from kds.brain.memory.sessions import Draft, Session, found_in, insert, new_id
+from kds.brain.memory.sessions import Draft, Session, checked_id, found_in, insert, new_id
 from kds.brain.memory.summaries import SummaryTable
 from kds.brain.passages.details import imported
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.postgres_passages import PostgresPassages
 from kds.brain.passages.recall import Recall
-from kds.brain.passages.store import WITHOUT_VECTOR, Place
+from kds.brain.passages.store import WITHOUT_VECTOR, Place, find_number
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
-from kds.brain.store.engine import Engine
+from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy
 
 T = TypeVar("T")
+
+TURN: Final = "turn"
+"""Name of the measurement of a turn."""
 
 EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
@@ -135,11 +139,21 @@ class MetricTable:
         self.database = database
         self._dropped_at: datetime | None = None
 
-    def add(self, name: str, data: Mapping[str, object], *, at: datetime | None = None) -> None:
-        """Store one measurement, which JSON can hold, and now and then drop old ones."""
+    def add(
+        self,
+        name: str,
+        data: Mapping[str, object],
+        *,
+        at: datetime | None = None,
+        within: Connection | None = None,
+    ) -> None:
+        """Store one measurement, which JSON can hold, and now and then drop old ones.
+
+        ``within``: a transaction that is open.
+        """
         now = self.database.clock()
         row = (to_micros(at or now), name, json.dumps(dict(data), ensure_ascii=False))
-        with self.database.write(durable=False) as connection:
+        with nullcontext(within) if within else self.database.write(durable=False) as connection:
             connection.execute("INSERT INTO metric(at, name, data) VALUES (?, ?, ?)", row)
             if self._dropped_at is None or now - self._dropped_at >= DROPPED_EACH:
                 connection.execute("DELETE FROM metric WHERE at < ?", (to_micros(now - KEPT),))
@@ -187,11 +201,25 @@ class MemoryStore(SummaryTable):
         """What recalls measured."""
         return MetricTable(self.database)
 
+    @healing
+    def note_turn(self, session: str, message: Draft, *notes: Callable[[Connection], None]) -> None:
+        """Store a message, in a session that begins with it if need be, and what ``notes`` write
+        of it: in one transaction."""
+        at = message.message.at
+        with self.database.write() as connection:
+            found = find_number(connection, session)
+            if found is None:
+                name = checked_id(session, "session", self.database.place)
+                found = insert(connection, Session(id=name, created_at=at, updated_at=at))
+            self.add(connection, found, [message])
+            for note in notes:
+                note(connection)
+
     def restore(self, archive: Archive) -> Session:
         """Put an archived session back as it was; a session of that id that is another stays.
 
         Its messages go in batches, between which others write. Ended in between, the next call
-        with the same archive goes on.
+        with the same archive goes on; what is there already is not stored again.
         """
         return next(self.restore_all([archive]))
 
@@ -206,7 +234,8 @@ class MemoryStore(SummaryTable):
                 begun, done = self._begin(archive.session, archive.messages)
                 number = begun.num
             last = at + len(drafts) >= len(archive.messages)
-            self._restore_batch(number, drafts[max(0, done - at) :], archive if last else None)
+            if done < at + len(drafts):
+                self._restore_batch(number, drafts[max(0, done - at) :], archive if last else None)
             if last:
                 yield self.session(begun.id)
 
@@ -238,12 +267,12 @@ class MemoryStore(SummaryTable):
                 found = found_in(connection, made.id)
                 if found is None:
                     return replace(made, num=insert(connection, made)), 0
-                done = found.message_count
-                if done >= len(messages) or found.created_at != session.created_at:
+                if found.created_at != session.created_at:
                     continue
+                done = min(found.message_count, len(messages))
                 row = connection.execute(query, (found.num, done)).fetchone()
-                one = messages[done - 1]
-                if row is None or row == (one.role, kept_text(one.content), to_micros(one.at)):
+                one = messages[done - 1] if done else None
+                if one is None or row == (one.role, kept_text(one.content), to_micros(one.at)):
                     return found, done
         raise AssertionError("some copy is new")
 

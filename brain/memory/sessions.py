@@ -397,7 +397,8 @@ class SessionTable(MessageSearch):
             [(one, *_piece_row(piece), *known, session_num, first + number)
              for one, (number, piece), known in zip(ids, pieces, index, strict=True)],
         )  # fmt: skip
-        queue(connection, ids)
+        if ids:
+            queue(connection, (ids[0], ids[-1]))
         asked = next((one.content for one in made if one.role == "user"), "")
         if asked and not (given or title):
             query = "UPDATE session SET title = ? WHERE num = ?"

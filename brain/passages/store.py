@@ -361,11 +361,15 @@ class MessageSearch(PassageStore):
         """Rank the periodic summaries of one session by their meaning."""
 
 
-def queue(connection: Connection, chunk_ids: Iterable[int]) -> None:
-    """Queue new chunks, within the transaction that stores them, if vectors are wanted."""
-    if _wanted(connection) is not None:
-        jobs = ((chunk_id, 0) for chunk_id in chunk_ids)
-        insert(connection, "embed_job", "chunk_id, next_at", jobs, "ON CONFLICT DO NOTHING")
+def queue(connection: Connection, ids: tuple[int, int]) -> None:
+    """Queue chunks from one id to another, within the transaction that stores them, if vectors are
+    wanted."""
+    connection.execute(
+        "INSERT INTO embed_job(chunk_id, next_at) "
+        "SELECT chunk.id, 0 FROM embedding_model JOIN chunk ON wanted = 1 "
+        "WHERE chunk.id BETWEEN ? AND ? ON CONFLICT DO NOTHING",
+        ids,
+    )
 
 
 def backfill(connection: Connection) -> int:
@@ -451,12 +455,17 @@ def insert(
     return connection.executemany(query, list(rows)).rowcount
 
 
+def find_number(connection: Connection, session_id: str) -> int | None:
+    """Return the number of a session (or document), None when there is none."""
+    row = connection.execute("SELECT num FROM session WHERE id = ?", (session_id,)).fetchone()
+    return None if row is None else int(row[0])
+
+
 def session_number(connection: Connection, session_id: str, place: str) -> int:
     """Return the number of a session (or document). Raises StoreError for an unknown id."""
-    row = connection.execute("SELECT num FROM session WHERE id = ?", (session_id,)).fetchone()
-    if row is None:
+    if (found := find_number(connection, session_id)) is None:
         raise unknown("session", session_id, place)
-    return int(row[0])
+    return found
 
 
 def ids_within(connection: Connection, session_id: str | None, place: str) -> tuple[int, int]:

@@ -7,8 +7,8 @@ transaction mode. Nothing waits longer than ``timeout_s``.
 import os
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
-from threading import Lock
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kds.brain.errors import (
@@ -47,6 +47,9 @@ GRACE_S: Final = 0.5
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
 
+_Held = dict[str, tuple[ExitStack, "psycopg.Connection[tuple[Any, ...]]"]]
+"""Transactions that are read in, by what they began with, and what ends them."""
+
 _SHARED: Final[dict[tuple[int, str], "Server"]] = {}
 _SHARING: Final = Lock()
 """One pool an address and process, not one a store: a server has some hundred connections."""
@@ -67,6 +70,7 @@ class Server:
         self.closed = False
         self._retry_at = 0.0
         self._holders = 1
+        self._own = local()
         self._url = url
         kinds = self._driver.errors
         # One who waited too long for a lock or a connection says nothing of the server.
@@ -140,6 +144,33 @@ class Server:
                 self._commit(connection)
             finally:
                 self._give_back(connection)  # what was not committed is undone
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Have all that this thread reads of a tenant while the block runs be one transaction."""
+        held: _Held = {}
+        self._own.held = held
+        try:
+            yield
+        finally:
+            del self._own.held
+            for stack, _ in held.values():
+                with suppress(KdsError):  # it was read
+                    stack.close()
+
+    @contextmanager
+    def reading(self, begin: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+        """As `transaction`; within `together` it is the one that this thread has begun so."""
+        held: _Held | None = getattr(self._own, "held", None)
+        with ExitStack() as stack:
+            if held and begin in held:
+                known, connection = held.pop(begin)
+                stack.enter_context(known)
+            else:
+                connection = stack.enter_context(self.transaction(begin))
+            yield connection
+            if held is not None:
+                held[begin] = stack.pop_all(), connection
 
     @contextmanager
     def alone(self) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:

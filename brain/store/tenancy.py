@@ -90,7 +90,7 @@ class Tenancy:
         """Lend a connection; everything read within sees one state."""
         self._require_open()
         begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._acting()}"
-        with self.server.transaction(begin) as connection:
+        with self.server.reading(begin) as connection:
             yield _Translating(connection, self.server)
 
     @contextmanager
@@ -351,6 +351,16 @@ class PostgresTexts(Texts):
     def close(self) -> None:
         """Let go of the server."""
         self._held.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Have all that this thread reads while the block runs be one transaction."""
+        server = self._shared.server()
+        try:
+            with server.together():
+                yield
+        finally:
+            server.close()
 
     @contextmanager
     def _opened(self) -> Iterator[Tenancy]:

@@ -202,9 +202,12 @@ class Conversations(Records):
             shared = len(journal.load().entries) < len(self.journal().load().entries)
             return () if shared else terms
 
+        with self.contexts.texts.reading():
+            parts, loaded = self.refreshed(), journal.load()
+            referred_to()
         router = Router(
-            self.refreshed(),
-            journal,
+            parts,
+            _Loaded(journal, loaded),
             clock=self.turns.clock,
             log=log,
             known=referred_to,
@@ -237,6 +240,23 @@ class Conversations(Records):
     ) -> "Conversations":
         """Return the same with the settings that hold in another environment."""
         return Conversations(self._base, turns, environ=environ, contexts=contexts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded(Journal):
+    """A conversation that was read already."""
+
+    journal: Journal
+    loaded: LoadedContext
+
+    def load(self) -> LoadedContext:
+        return self.loaded
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        return self.journal.log(entry, fresh=fresh)
+
+    def clear(self) -> int:
+        return self.journal.clear()
 
 
 @dataclass(frozen=True, slots=True)

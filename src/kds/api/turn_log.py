@@ -27,9 +27,6 @@ if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
 
 logger = logging.getLogger(__name__)
 
-TURN: Final = "turn"
-"""Name of what is measured of a turn."""
-
 SHARED: Final = "workspace"
 """Whose terms are remembered when no client names the conversation, and where a message goes that
 is about no feature either."""
@@ -109,16 +106,6 @@ class TurnRecord(ABC):
                 self._memory = ConversationMemory.open(self.workspace, tools, environ=self._environ)
             return self._memory
 
-    def _remember_terms(self, turn: Turn, conversation: str | None, answer: str = "") -> None:
-        """Note what a turn referred to, and what a new plan is about; nothing of a secret."""
-        targets = [reference.target for reference in turn.references if reference.target]
-        found = targets or ([turn.context_ref] if turn.context_ref else [])
-        hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
-        terms = [term for term in found if not reveals(term, hidden)]
-        self._opened().remember_turn(
-            conversation or SHARED, terms, answer=answer, fresh=turn.context_switch
-        )
-
     def _antecedents(self, conversation: str | None) -> list[str]:
         return [found.term for found in self._opened().antecedents(conversation or SHARED)]
 
@@ -138,11 +125,15 @@ class TurnLog(TurnRecord):
         """
         try:
             if self._is_on():
-                memory = self._opened()
-                memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-                session = conversation or turn.session_id or SHARED
-                memory.add(session, "user", turn.message, at=turn.at)
-                self._remember_terms(turn, conversation)
+                self._opened().note_turn(
+                    conversation or turn.session_id or SHARED,
+                    turn.message,
+                    turn_metric(turn, conversation),
+                    at=turn.at,
+                    about=conversation or SHARED,
+                    terms=terms_of(turn),
+                    fresh=turn.context_switch,
+                )
         except KdsError as error:
             logger.warning("the turn was not remembered: %s", error)
             return f"the turn was not remembered: {error.message}"
@@ -161,6 +152,15 @@ class TurnLog(TurnRecord):
         files = (self.workspace.settings_path, own_settings_path(self._environ))
         may_be = MEMORY in self._environ or any(path.exists() for path in files)
         return (may_be or self._memory is not None) and bool(self._opened().flags.enabled)
+
+
+def terms_of(turn: Turn) -> list[str]:
+    """What a turn referred to, and what a new plan is about; nothing of a secret."""
+    targets = [reference.target for reference in turn.references if reference.target]
+    if not (found := targets or ([turn.context_ref] if turn.context_ref else [])):
+        return []
+    hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
+    return [term for term in found if not reveals(term, hidden)]
 
 
 def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, object]:

@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
-from kds.api.turn_log import TURN, TurnRecord, all_sessions, turn_metric
+from kds.api.turn_log import SHARED, TurnRecord, all_sessions, terms_of, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
 from kds.brain.memory.memory import ConversationMemory, PromptMemory
+from kds.brain.memory.memory_store import TURN
 from kds.brain.memory.sessions import Session, new_id
 from kds.brain.passages.details import AnswerDetails, Details, Quote, decode, encode
 from kds.brain.passages.values import KDS, Message, Role
@@ -102,7 +103,9 @@ class SessionMemory(TurnRecord):
                     details = replace(details, turn=turn)  # with what was noted of it since
                 details = details.answered(replace(answer, profile=tuple(profile), quotes=quotes))
                 store.describe(found.id, encode(details.said_here(one.at for one in asked)))
-            self._remember_terms(turn, conversation, said)
+            memory.remember_turn(
+                conversation or SHARED, terms_of(turn), answer=said, fresh=turn.context_switch
+            )
             if self.session and answer.error is None:
                 memory.catch_up_later(self.session)
 

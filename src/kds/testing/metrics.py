@@ -12,10 +12,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from kds.api.measures import mean, percentile, rounded, share, spread, tally
-from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.memory.memory_store import EMBEDDING, MOST_READ, RECALL, MemoryStore, Metric
+from kds.brain.memory.memory_store import EMBEDDING, MOST_READ, RECALL, TURN, MemoryStore, Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.values import session_hits
 

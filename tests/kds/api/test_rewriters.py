@@ -8,10 +8,9 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.api.routing import Router
-from kds.api.turn_log import TURN
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.memory_store import KEPT
+from kds.brain.memory.memory_store import KEPT, TURN
 from kds.brain.workspace import Workspace
 from kds.testing.metrics import report_metrics
 

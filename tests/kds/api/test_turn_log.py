@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.turn_log import TURN, TurnLog
+from kds.api.turn_log import TurnLog
 from kds.brain.clock import utc_now
-from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.memory.memory_store import TURN, SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.brain.workspace import Workspace
 

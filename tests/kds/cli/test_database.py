@@ -1,16 +1,21 @@
 """`kds db` and `kds team` on the database that the user named."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.memory.memory_store import Archive, SqliteStore
+from kds.brain.passages.values import Message
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import person_of
+from kds.brain.timeouts import Deadline
 
+from ...effort import PATIENCE_S
 from ...postgres import driver
 from ..conftest import BAD_INPUT, Run, begin_session, data, refused
 
@@ -121,6 +126,45 @@ def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
     monkeypatch.delenv("KDS_DATABASE")
     changed = data(kds_call("memory", "export", "--all", "--to", "more.json", "--json"))
     assert changed["checksum"] != there["checksum"]
+
+
+def test_an_import_that_was_killed_stores_nothing_twice_when_it_is_repeated(
+    remembered: Path, named: str, kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE", "")
+    with SqliteStore(remembered) as store:
+        for number in range(60):
+            session = store.create_session(title=f"walrus {number}")
+            said = (f"it says {one}" for one in range(40))
+            store.restore(
+                Archive(
+                    session,
+                    tuple(
+                        Message("", "", seq, "user", text, session.created_at, 0)
+                        for seq, text in enumerate(said, 1)
+                    ),
+                )
+            )
+    kds_call("memory", "export", "--all", "--to", "all.json")
+    monkeypatch.setenv("KDS_DATABASE", named)
+    command = [sys.executable, "-m", "kds", "memory", "import", "all.json"]
+    with driver().connect(named, autocommit=True) as admin:
+
+        def stored() -> tuple[int, int]:
+            query = "SELECT count(*), coalesce(sum(message_count), 0)::int FROM kds.session"
+            return admin.execute(query).fetchone()
+
+        for least in (5, 30):
+            ended = subprocess.Popen(command, cwd=workspace, stdout=subprocess.DEVNULL)
+            wanted = partial(lambda least: stored()[0] >= least, least)
+            assert Deadline(PATIENCE_S).until(wanted, pause_s=0.005)
+            ended.kill()
+            ended.wait()
+        assert stored()[0] < 61
+        assert kds_call("memory", "import", "all.json").code == 0
+        assert stored() == (61, 2 + 60 * 40)
+        kds_call("memory", "import", "all.json")
+        assert stored() == (61, 2 + 60 * 40)
 
 
 def test_a_message_is_routed_while_the_database_is_away(

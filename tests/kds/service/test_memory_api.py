@@ -135,7 +135,8 @@ def test_an_export_of_any_size_is_imported_as_it_arrives(client: httpx.Client) -
     said = [{"role": "user", "content": f"{number} {'ö ' * 20_000}", "at": when, "speaker": None}
             for number in range(30)]  # fmt: skip
     session = {"id": "large", "title": "L", "created_at": when, "updated_at": when}
-    text = json.dumps({"kds_memory": 1, "sessions": [{**session, "messages": said}] * 2})
+    sessions = [{**session, "messages": one} for one in (said, said[::-1])]
+    text = json.dumps({"kds_memory": 1, "sessions": sessions})
     body = text.encode()
     assert len(body) > BODY_LIMIT
     parts = (body[at : at + 100_001] for at in range(0, len(body), 100_001))

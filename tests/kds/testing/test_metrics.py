@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kds.api.turn_log import TURN, turn_metric
-from kds.brain.memory.memory_store import RECALL, Metric, SqliteStore, log_recall
+from kds.api.turn_log import turn_metric
+from kds.brain.memory.memory_store import RECALL, TURN, Metric, SqliteStore, log_recall
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
 from kds.testing.metrics import report_metrics

@@ -192,7 +192,8 @@ def import_(
 
     Sessions of assistants are kept in your own folder, for all their clients; from then on their
     hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
-    anything is stored; a session whose id is here already is added beside it, with a new id.
+    anything is stored; a session that is here already is not stored again, and another one of
+    the same id gets a new one.
     """
     if file is None:
         names = clients or CLIENTS

@@ -97,6 +97,18 @@ def test_what_several_services_log_at_once_is_all_kept_in_the_order_of_each(
         assert mine == [f"{name}-{number}" for number in range(3)]
 
 
+def test_a_new_topic_does_not_drop_what_another_service_logged_meanwhile(
+    open_contexts: OpenContexts, clock: HandClock
+) -> None:
+    open_contexts().journal("c").log(said(clock, "before"))
+    one, other = (open_contexts().journal("c") for _ in range(2))
+    one.load()
+    other.load()
+    one.log(said(clock, "meanwhile"))
+    other.log(said(clock, "a new topic"), fresh=True)
+    assert texts(open_contexts()) == ["meanwhile", "a new topic"]
+
+
 def test_an_outage_is_got_over_with_what_the_process_knows(
     open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
 ) -> None:
