@@ -7,7 +7,7 @@ the rules of `rules.yaml`; `value_tests` says whether a value is a secret or a w
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
@@ -46,6 +46,10 @@ _CLOSING: Final = ".,;:)]}>。，、；"
 """What closes a sentence or a bracket does not belong to a value without quotes."""
 
 
+LATELY: Final = 16
+"""Texts that are looked at once: a message is stored, and asked for what it withholds, in turn."""
+
+
 class Span(NamedTuple):
     """A secret in a text."""
 
@@ -60,9 +64,13 @@ def storable(text: str) -> str:
     >>> storable("log in with password: hunter2")
     'log in with password: [secret: password]'
     """
-    return _settled(well_formed(text), lambda one: redact_secrets(summarise_code(one)))
+    text = well_formed(text)
+    if (shorter := summarise_code(text)) == text:
+        return redacted(text)
+    return _settled(shorter, lambda one: redact_secrets(summarise_code(one)))
 
 
+@lru_cache(maxsize=LATELY)
 def redacted(text: str) -> str:
     """Return ``text`` with its secrets replaced, code too; applying it again changes nothing."""
     return _settled(text, redact_secrets)

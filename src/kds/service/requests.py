@@ -230,7 +230,9 @@ async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
         served = await workspaces.open(root)
         person = request.scope.get(PERSON)
         with served.attendance:
-            yield served if person is None else served.of(person)
+            own = served if person is None else served.of(person)
+            yield own
+            own.unembedded = True
 
 
 opened = asynccontextmanager(_opened)

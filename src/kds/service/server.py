@@ -332,19 +332,21 @@ async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) 
 
 
 def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
-    """Embed what waits until a request comes; returns how many chunks got a vector."""
-    memory = served.memory_if_any()
-    stores = [one for one in (memory, served.queries.library.store) if one is not None]
-    embedder = served.queries.embedder.load() if stores else None
-    if embedder is None:
-        return 0
+    """Embed what waits until a request comes, of its people too; returns how many chunks got a
+    vector."""
     done = 0
-    for store in stores:
-        if store.awaits(embedder.name):
-            done += embed_waiting(
-                store, embedder, batch=BATCH,
-                goes_on=lambda: not served.closing and idle_s() >= PAUSE_S,
-            )  # fmt: skip
+
+    def goes_on() -> bool:
+        return not served.closing and idle_s() >= PAUSE_S
+
+    for one in (served, *served.people.values()):
+        stores = [one.memory_if_any(), one.queries.library.store] if one.unembedded else []
+        one.unembedded = one is served
+        embedder = served.queries.embedder.load() if any(stores) else None
+        for store in filter(None, stores if embedder else ()):
+            if embedder and store.awaits(embedder.name):
+                done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
+        one.unembedded |= not goes_on()
     served.embedding.embedded += done
     return done
 

@@ -252,6 +252,8 @@ class ServedWorkspace:
         )
         self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
         self.embedding = EmbeddingRecord()
+        self.unembedded = True
+        """Whether passages may wait for vectors; of a person, since they asked last."""
         self.reload = Reload()
         self.figures: Figures | None = None
         self._wrong: tuple[Problem, ...] = ()
@@ -328,7 +330,12 @@ class ServedWorkspace:
         return tuple(dict.fromkeys((*self._wrong, *self.conversations.problems)))
 
     def route(self, message: str, **how: Any) -> Turn:
-        """Route a message as `Conversations.route` does, and count it."""
+        """Route a message as `Conversations.route` does, and count it.
+
+        For one of several people, what somebody has edited until now counts.
+        """
+        if self.person is not None:
+            self.look()
         turn = self.conversations.route(message, **how)
         self.turns += 1
         return turn

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from kds.brain.errors import StoreError
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Person, Role, Team
 from kds.brain.store.tenancy import Tenancy, tenant_number
@@ -93,6 +95,26 @@ def test_a_conversation_goes_on_at_another_service_and_nobody_else_sees_it(offic
     assert "FAB" not in bob.get("/sessions").text
     assert bob.delete("/sessions/c").status_code == 200
     assert len(other.get("/sessions").json()["sessions"]) == 1
+
+
+def test_what_people_say_gets_vectors_in_the_background(
+    office: Office, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDINGS", "tests.kds.service.embedding_model:Letters")
+    monkeypatch.setattr("kds.service.server.EMBED_LOOK_S", 0.02)
+    monkeypatch.setattr("kds.service.server.PAUSE_S", 0.0)
+    service = office.start()
+    numbers = [tenant_number(server, ("acme", name, "shop")) for name in ("ann", "bob")]
+    for name, number in zip(("ann", "bob"), numbers, strict=True):
+        store, client = PostgresStore(server, number), office.client(name, service)
+        for count, said in enumerate((FAB, "Make it purple"), start=1):
+            routed(client, said, conversation="c")
+            done = partial(lambda store, count: _vectors(store) == [(count, 0)], store, count)
+            wait_until(done)
+
+
+def _vectors(store: PostgresStore) -> list[tuple[int, int]]:
+    return [(one.vectors, one.waiting) for one in store.models()]
 
 
 def test_without_a_token_there_is_nothing_but_yes_and_no(office: Office) -> None:

@@ -209,8 +209,6 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
     """
     run = partial(served.worker.run, key=asked.conversation or "")
     by = served.conversations
-    if served.person is not None:
-        await run(served.look)
     if asked.variables is not None:
         _check_variables(served, asked.variables)
     how: dict[str, Any] = {
