@@ -48,6 +48,9 @@ _MARKS: Final = ('"', "`", "“", "'")
 _OWNED: Final = cc.ARTICLES | cc.POSSESSIVES | cc.DEMONSTRATIVES | {"another", "each", "every"}
 _ENTERING: Final = frozenset({"in", "on"})
 _OF_ENTERING: Final = words("nouns", "of_entering")
+_OF_TWO_VERBS: Final = words("nouns", "of_two_verbs")
+_BEFORE_VERBS: Final = cc.ADVERBS | cc.INTERJECTIONS | cc.COORDINATORS | {"to", ",", "."}
+_IN_PHRASAL_NOUNS: Final = cc.PARTICLES | {"to", "and", "&"}
 
 _QUOTED: Final = re.compile(
     r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
@@ -190,18 +193,29 @@ def _merge_quotes(doc: Doc) -> Doc:
 def _merge_phrasal_nouns(doc: Doc) -> Doc:
     """Make "sign up" of "a sign up form" one token: it is a noun, as "signup" is."""
     said = [token.lower_ for token in doc]
-    if cc.PARTICLES.isdisjoint(said):
+    if _IN_PHRASAL_NOUNS.isdisjoint(said):
         return doc
     english = doc.user_data[_ENGLISH]
-    starts = [i for i in range(1, len(said) - 1) if _is_phrasal_noun(said, i, english)]
+    spans = [doc[i : i + 2] for i in range(1, len(said) - 1) if _is_phrasal_noun(said, i, english)]
+    spans += [doc[i : i + 3] for i in range(1, len(said) - 2) if _is_of_two_verbs(said, i)]
     with doc.retokenize() as retokenizer:
-        for i in starts:
-            retokenizer.merge(doc[i : i + 2])
+        for span in spans:
+            retokenizer.merge(span)
     return doc
+
+
+def _is_of_two_verbs(said: list[str], i: int) -> bool:
+    """ "Add drag and drop", not "now drag and drop the file"."""
+    pair = f"{said[i]}/{said[i + 2]}" if said[i + 1] in {"and", "&"} else ""
+    follows = said[i + 3] if i + 3 < len(said) else "."
+    has_object = follows in cc.DETERMINERS or follows in cc.PERSONAL
+    return pair in _OF_TWO_VERBS and said[i - 1] not in _BEFORE_VERBS and not has_object
 
 
 def _is_phrasal_noun(said: list[str], i: int, english: English) -> bool:
     verb, particle, follows = said[i], said[i + 1], said[i + 2] if i + 2 < len(said) else "."
+    if (verb, particle) == ("to", "do"):
+        return said[i - 1] in _OWNED and bool(readings(follows).noun)
     joined = bool(readings(verb + particle).noun)
     if not joined and verb not in english.particles.get(particle, ()):
         return False

@@ -504,7 +504,7 @@ def _bare_gerund(s: Sentence, i: int, verb_seen: bool) -> str:
 
 def _by_ending(token: Draft, i: int, *, nominal_next: bool) -> str:
     """A word that the lexicon does not have."""
-    if token.lower.endswith("ly"):
+    if token.lower.endswith("ly") and not token.lower.endswith("-only"):  # "a read-only mode"
         return "ADV"
     modifies = nominal_next and token.text.islower()
     if modifies and token.lower.endswith(("able", "ible", "ous", "less")):
