@@ -77,12 +77,21 @@ def judge_edits(turn: Turn, expected: ChatTurn) -> list[Row]:
     if turn.expanded == turn.message:
         return []
     judged: list[Row] = []
+    written = _content_words(turn.expanded)
     for edit in turn.edits or (Edit(-1, -1, turn.expanded),):
-        near = [ref for ref in expected.refs if _touches(edit, ref, turn.message)]
+        near = [
+            ref
+            for ref in expected.refs
+            if edit.start >= 0 and 0 <= (start := ref.start_in(turn.message)) <= edit.end
+            and edit.start <= start + len(ref.text)
+        ]  # fmt: skip
         if not near and not edit.text.strip(" ,.?!"):
             continue  # punctuation only
-        right = [ref for ref in near if _says(edit, ref)] or [
-            ref for ref in expected.refs if _completes(turn.expanded, ref)
+        said = [(form, ref) for ref in near for form in (edit.text, f"{edit.text} {ref.text}")]
+        right = [ref for form, ref in said if any(names(form, a) for a in ref.antecedents)] or [
+            ref  # an ellipsis, whose words may stand anywhere
+            for ref in expected.refs
+            if ref.kind == "ellipsis" and any(_content_words(a) <= written for a in ref.antecedents)
         ]
         behind = (one.rule for one in turn.references
                   if one.start <= edit.end and edit.start <= one.end)  # fmt: skip
@@ -94,23 +103,6 @@ def judge_edits(turn: Turn, expected: ChatTurn) -> list[Row]:
             "kind": "" if ref is None else expected.refs[ref].kind,
         })  # fmt: skip
     return judged
-
-
-def _touches(edit: Edit, ref: ChatReference, message: str) -> bool:
-    start = ref.start_in(message)
-    placed = edit.start >= 0 and start >= 0
-    return placed and edit.end >= start and edit.start <= start + len(ref.text)
-
-
-def _says(edit: Edit, ref: ChatReference) -> bool:
-    forms = (edit.text, f"{edit.text} {ref.text}")
-    return any(names(form, one) for one in ref.antecedents for form in forms)
-
-
-def _completes(expanded: str, ref: ChatReference) -> bool:
-    """Whether it is an ellipsis whose missing words are in the expansion."""
-    said = _content_words(expanded)
-    return ref.kind == "ellipsis" and any(_content_words(a) <= said for a in ref.antecedents)
 
 
 def names(said: str, accepted: str) -> bool:

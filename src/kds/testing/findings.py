@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kds.api.parts import load_resolver
-from kds.api.rehearsal import RuleOutcome, run_rule_tests
+from kds.api.rehearsal import run_rule_tests
 from kds.api.routing import rewriting
 from kds.brain.clock import utc_now
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError, line_of, place_of
@@ -69,7 +69,9 @@ def check(workspace: Workspace, texts: Mapping[Path, str], *, full: bool = False
     token = UNSAVED.set(texts)
     try:
         warnings = list(stray_files(workspace))
-        errors = [*_of_rules(workspace, texts, full), *_of_settings(workspace)]
+        of_settings = _raised(partial(load_settings, workspace))
+        errors = [*_of_rules(workspace, texts, full)]
+        errors += (one for one in of_settings if place_of(one.where) == workspace.settings_path)
         try:
             library = PromptLibrary.load(workspace.prompts_dir)
         except PromptFileError as error:
@@ -77,8 +79,15 @@ def check(workspace: Workspace, texts: Mapping[Path, str], *, full: bool = False
             library = PromptLibrary.sound(workspace.prompts_dir)[0]
         else:
             warnings += library.passed_over
-            errors += rendering_problems(library, _own(library, workspace.prompts_dir))
-            warnings += _astray(library, workspace) if full else ()
+            # the workspace's; all of them where it has partials, which may be of any
+            own, prompts = workspace.prompts_dir, library.prompts()
+            if not any(own.glob("*/_*")):
+                prompts = tuple(one for one in prompts if one.path.is_relative_to(own))
+            errors += rendering_problems(library, prompts)
+            strays = astray_examples(library, workspace) if full else []
+            for one in (one for some in strays for one in some):
+                message = f"the example '{one['text']}' reaches {one['intent']}"
+                warnings.append(Problem(one["where"], message, "leave it to one of the two"))
         played = list[tuple[str, str, int]]()
         for path in (one for one in texts if is_dialogue_file(one, workspace.root)):
             try:
@@ -107,39 +116,21 @@ def _raised(load: Callable[[], object]) -> tuple[Problem, ...]:
     return ()
 
 
-def _of_settings(workspace: Workspace) -> Iterator[Problem]:
-    own = workspace.settings_path
-    return (one for one in _raised(partial(load_settings, workspace)) if place_of(one.where) == own)
-
-
 def _of_rules(workspace: Workspace, texts: Mapping[Path, str], full: bool) -> list[Problem]:
     loads = partial(load_rules, workspace.rules_dir), partial(load_english, workspace.english_dir)
     if problems := [one for load in loads for one in _raised(load)]:
         return problems
     resolver = load_resolver(workspace)
     wanted = [one for one in resolver.rules if full or place_of(one.where) in texts]
-    outcomes = run_rule_tests(
+    for one in run_rule_tests(
         wanted, rewriting(resolver), lambda rule: rewriting(load_resolver(workspace, without=rule))
-    )
-    return [_failed(one) for one in outcomes if not one.passed]
-
-
-def _failed(one: RuleOutcome) -> Problem:
-    expected = "' or '".join(one.test.expected or (one.test.message,))
-    told = f"'{one.test.message}' came out as '{one.turn.expanded}', not '{expected}'"
-    return Problem(one.test.where, f"the test of rule '{one.rule}' fails: {told}", "")
-
-
-def _own(library: PromptLibrary, folder: Path) -> Iterator[PromptFile]:
-    """The workspace's prompts; all of them where it has partials, which may be of any."""
-    partials = any(folder.glob("*/_*"))
-    return (one for one in library.prompts() if partials or one.path.is_relative_to(folder))
-
-
-def _astray(library: PromptLibrary, workspace: Workspace) -> Iterator[Problem]:
-    for one in (one for each in astray_examples(library, workspace) for one in each):
-        message = f"the example '{one['text']}' reaches {one['intent']}"
-        yield Problem(one["where"], message, "leave it to one of the two")
+    ):
+        if not one.passed:
+            expected = "' or '".join(one.test.expected or (one.test.message,))
+            told = f"'{one.test.message}' came out as '{one.turn.expanded}', not '{expected}'"
+            fault = f"the test of rule '{one.rule}' fails: {told}"
+            problems.append(Problem(one.test.where, fault, ""))
+    return problems
 
 
 # What the commands check, too
@@ -220,7 +211,8 @@ def _finding(
     line = lines[at] if at < len(lines) else ""
     at, start, end = found or (at, len(line) - len(line.lstrip()), len(line.rstrip()))
     instead = _REPLACEMENT.match(problem.hint) if found else None
-    start, end = (_utf16(lines[at][:one]) if at < len(lines) else 0 for one in (start, end))
+    before = (lines[at][:one] if at < len(lines) else "" for one in (start, end))
+    start, end = (len(one.encode("utf-16-le", "surrogatepass")) // 2 for one in before)
     return Finding(
         shown(path, root), at, start, end, problem.message, problem.hint,
         code_of(problem.message), severity, instead[1].rpartition(": ")[2] if instead else None,
@@ -247,10 +239,6 @@ def _block(lines: Sequence[str], line: int) -> Iterator[str]:
             return
         depth = indent if depth is None else depth
         yield text
-
-
-def _utf16(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def code_of(message: str) -> str:

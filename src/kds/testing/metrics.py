@@ -114,12 +114,15 @@ def report_metrics(
         of[one.name].append(one)
     rows = {name: [one.data for one in found] for name, found in of.items()}
     recalls, windows, embedded = (rows.get(name, []) for name in (RECALL, WINDOW, EMBEDDING))
+    texts = _numbers(embedded, "texts")
+    each_ms = [ms / count for ms, count in zip(_numbers(embedded, "ms"), texts, strict=False)
+               if count]  # fmt: skip
     figures = {
         "turns": _turns(of[TURN], corrections) if of[TURN] else None,
         "recalls": _recalls(recalls) if recalls else None,
         "session_memory": asdict(session_hits(metrics)),
         "windows": _windows(windows, rows.get(SUMMARY, [])) if windows or of[SUMMARY] else None,
-        "embedding": _embedding(embedded),
+        "embedding": {"texts": round(sum(texts)), "ms": spread(each_ms)} if each_ms else None,
         "content": {},
         "buckets": list(_buckets(of[TURN], of[RECALL], since, until)),
     }
@@ -128,21 +131,21 @@ def report_metrics(
 
 def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Figures:
     rows = [metric.data for metric in metrics]
-    costs = _mappings(rows, "cpu_ms")
-    acted = (row for row in rows if row.get("action") == "route")
+    costs = _objects(rows, "cpu_ms")
+    left_alone = round(sum(_numbers(rows, "unresolved")))
     return {
         "count": len(rows),
         "conversations": len({row.get("conversation") for row in rows}),
         "intents": tally(row.get("intent") for row in rows),
         "actions": tally(row.get("action") for row in rows),
-        "confidence": mean(_number(row.get("confidence")) for row in acted),
+        "confidence": mean(_numbers([r for r in rows if r.get("action") == "route"], "confidence")),
         "corrections": _corrections(metrics, corrections),
         "references": {
-            "resolved": _sum(rows, "references"), "left_alone": _sum(rows, "unresolved"),
+            "resolved": round(sum(_numbers(rows, "references"))), "left_alone": left_alone,
         },
-        "cpu_ms": spread([sum(map(_number, cost.values())) for cost in costs]),
+        "cpu_ms": spread([sum(_numbers([cost], *cost)) for cost in costs]),
         "stages_ms": _stages(costs),
-        "rewrites": rewrites_of([one for one in _mappings(rows, "rewriting") if one]),
+        "rewrites": rewrites_of(_objects(rows, "rewriting")),
     }  # fmt: skip
 
 
@@ -187,56 +190,47 @@ def rewrites_of(rows: Sequence[Row]) -> Figures | None:
         **{outcome: len(reasons[outcome]) for outcome in ("used", "unchanged")},
         **{outcome: tally(reasons[outcome]) for outcome in ("rejected", "failed")},
         "resting": len(reasons["resting"]),
-        "ms": spread([_number(row.get("ms")) for row in asked]) if asked else None,
+        "ms": spread(_numbers(asked, "ms")) if asked else None,
     }
 
 
 def _recalls(rows: Sequence[Row]) -> Figures:
     """Figures of the recalls; ``latency_ms`` is without the embedding model."""
-    stages = _stages(_mappings(rows, "timings_ms"))
-    flags = _mappings(rows, "flags")
-    used = [
-        _number(row.get("used_tokens")) / budget
-        for row in rows
-        if (budget := _number(row.get("budget_tokens")))
-    ]
+    stages = _stages(_objects(rows, "timings_ms"))
+    flags = _objects(rows, "flags")
+    budgets = [_numbers([row], "used_tokens", "budget_tokens") for row in rows]
+    used = [pair[0] / pair[1] for pair in budgets if len(pair) == 2 and pair[1]]
     over = sum(part > 1.0 for part in used)
     within = (one for one in flags if one.get("in_conversation") is True)
     return {
         "count": len(rows),
-        "hit_rate": share(_number(row.get("hits")) > 0 for row in rows),
+        "hit_rate": share(hits > 0 for hits in _numbers(rows, "hits")),
         "widened": share(one.get("widened") is True for one in within),
-        "top_score": mean(_number(row["top_scores"][0]) for row in rows if row.get("top_scores")),
+        "top_score": mean(row["top_scores"][0] for row in rows if row.get("top_scores")),
         "latency_ms": stages.pop("total", spread(())),
         "stages_ms": stages,
-        "candidates": _means(_mappings(rows, "counts")),
+        "candidates": _means(_objects(rows, "counts")),
         "budget": {"recalls": len(used), "used": mean(used), "over": over} if used else None,
         "surfaces": tally(row.get("surface") for row in rows),
         "flags": {
             name: share(one.get(name) is True for one in flags)
             for name in dict.fromkeys(name for one in flags for name in one)
         },
-        "found": _means(_mappings(rows, "found")),
+        "found": _means(_objects(rows, "found")),
     }
 
 
 def _windows(windows: Sequence[Row], summaries: Sequence[Row]) -> Figures:
     """What was sent to models of conversations, and the summaries made for that."""
-    tokens = [_number(row.get("tokens")) for row in windows]
+    tokens = _numbers(windows, "tokens")
     return {
         "count": len(windows),
         "tokens": mean(tokens) or 0.0,
         "tokens_p95": percentile(tokens, 95),
-        "shortened": _sum(windows, "cut"),
+        "shortened": round(sum(_numbers(windows, "cut"))),
         "summaries": tally(f"{row.get('kind')}, {row.get('source')}" for row in summaries),
         "fell_back": sum(row.get("fell_back") is True for row in summaries),
     }
-
-
-def _embedding(rows: Sequence[Row]) -> Figures | None:
-    texts = [(_number(row.get("ms")), _number(row.get("texts"))) for row in rows]
-    times = [ms / count for ms, count in texts if count]
-    return {"texts": _sum(rows, "texts"), "ms": spread(times)} if times else None
 
 
 def _buckets(
@@ -251,7 +245,7 @@ def _buckets(
     counts = {
         "turns": Counter(start(one.at) for one in turns),
         "recalls": Counter(start(one.at) for one in recalls),
-        "found": Counter(start(one.at) for one in recalls if _number(one.data.get("hits")) > 0),
+        "found": Counter(start(one.at) for one in recalls if sum(_numbers([one.data], "hits")) > 0),
     }
     at = start(since)
     while at <= until:
@@ -259,35 +253,26 @@ def _buckets(
         at += timedelta(hours=1) if hourly else timedelta(days=1)
 
 
-# What rows hold
+# What rows hold: of another version of KDS it may be anything; what is of no use is left out
 
 
-def _mappings(rows: Iterable[Row], key: str) -> list[Row]:
-    """What the rows that have ``key`` hold there; anything but a mapping counts as empty."""
-    found = (row[key] for row in rows if key in row)
-    return [one if isinstance(one, Mapping) else {} for one in found]
+def _numbers(rows: Iterable[Row], *keys: str) -> list[float]:
+    found = (row.get(key) for row in rows for key in keys)
+    return [float(one) for one in found if isinstance(one, int | float)]
 
 
-def _columns(rows: Iterable[Row]) -> dict[str, list[float]]:
-    columns = defaultdict[str, list[float]](list)
-    for row in rows:
-        for name, value in row.items():
-            columns[name].append(_number(value))
-    return columns
+def _objects(rows: Iterable[Row], key: str) -> list[Row]:
+    return [row[key] for row in rows if isinstance(row.get(key), Mapping)]
 
 
-def _stages(rows: Iterable[Row]) -> Figures:
+def _columns(rows: Sequence[Row]) -> dict[str, list[float]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _numbers(rows, name) for name in names}
+
+
+def _stages(rows: Sequence[Row]) -> Figures:
     return {name: spread(values) for name, values in _columns(rows).items()}
 
 
 def _means(rows: Sequence[Row]) -> Figures:
     return {name: sum(values) / len(rows) for name, values in _columns(rows).items()}
-
-
-def _sum(rows: Iterable[Row], name: str) -> int:
-    return round(sum(_number(row.get(name)) for row in rows))
-
-
-def _number(value: object) -> float:
-    """A measured number; anything else counts as 0."""
-    return float(value) if isinstance(value, int | float) else 0.0
