@@ -43,7 +43,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 STAYS: Final = (
     "prompts/ and kds-brain/rules/: your prompts and rules",
     "settings.yaml, README.md and .gitignore",
-    "service files, the hook's log and the record of `kds init`",
+    "service files and the hook's log",
     "the files of your assistants, and the application itself",
     "backups/: earlier backups",
 )

@@ -8,7 +8,7 @@ from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.brain.settings import load_settings
 from kds.clients import table
-from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
+from kds.clients.apply import FileKind, InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
     FRONT_DOOR,
     command_in,
@@ -65,10 +65,7 @@ def plan_install(project: Project, wish: Wish, programs: Programs, record: InitR
     """
     plan = Plan(project, wish, programs, record)
     problems: list[Problem] = []
-    steps = (
-        plan.plan_hooks, plan.plan_servers, plan.plan_skill, plan.plan_rule, plan.plan_ignored
-    )  # fmt: skip
-    for step in steps:
+    for step in (plan.plan_hooks, plan.plan_servers, plan.plan_own_files, plan.plan_ignored):
         try:
             step()
         except ConfigError as error:
@@ -112,10 +109,13 @@ class Plan:
     wish: Wish
     programs: Programs
     record: InitRecord
-    files: list[PlannedFile] = field(default_factory=list)
-    """In the order in which they are written."""
+    planned: dict[str, PlannedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    _planned: dict[str, SettingsFile] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[PlannedFile]:
+        """In the order in which they are written."""
+        return list(self.planned.values())
 
     def plan_hooks(self) -> None:
         """Have one hook in each file that needs one. Raises ConfigError."""
@@ -170,15 +170,18 @@ class Plan:
                 continue
             name = self._server_file(client, place.file)
             if name == table.CODEX_CONFIG:
-                before = self.project.read(name)
-                after = with_codex_server(before or "", kds, str(self.project.path(name)))
-                self._put(PlannedFile(name, "toml", before, after))
+                text = self.project.read(name) or ""
+                after = with_codex_server(text, kds, str(self.project.path(name)))
+                self._put(name, "toml", after)
                 continue
             settings = self._settings(name)
             settings.set_server(place.container, mcp_server(kds, style=place.style))
             self._put_settings(name, settings)
-        shared = any(file.name == SHARED_MCP for file in self.files)
-        if shared and "copilot" in self.wish.clients and self._exists(table.COPILOT_MCP):
+        if (
+            SHARED_MCP in self.planned
+            and "copilot" in self.wish.clients
+            and self._exists(table.COPILOT_MCP)
+        ):
             self.notes.append(
                 f"the Copilot CLI does not read {table.COPILOT_MCP} if there is a {SHARED_MCP}: "
                 "move your servers there"
@@ -193,8 +196,10 @@ class Plan:
             return table.COPILOT_MCP
         return usual
 
-    def plan_skill(self) -> None:
-        """Have the one skill where it is asked for, and keep up to date what is there."""
+    def plan_own_files(self) -> None:
+        """The one skill where it is asked for or there, and a rule for Cursor, which always reads
+        its description."""
+        kds = shlex.quote(self.programs.kds)  # as a shell calls it
         clients = {*self.wish.clients, *self.record.clients}
         wanted = {table.CLAUDE_SKILLS if "claude" in clients else table.COMMON_SKILLS}
         if clients & {"codex", "gemini"}:
@@ -208,27 +213,19 @@ class Plan:
                     self.notes.append(f"{name} stays as it is: not written by kds init")
             elif folder in wanted if self.wish.skills else there:
                 for_claude = folder == table.CLAUDE_SKILLS
-                self._put_generated(name, one_skill(self._kds(), for_claude=for_claude))
+                self._put_generated(name, one_skill(kds, for_claude=for_claude))
             elif text is not None and digest_in(text) == digest_of(text):
-                self._put(PlannedFile(name, "generated", text, None))
-
-    def plan_rule(self) -> None:
-        """A rule for Cursor, which always reads its description."""
+                self._put(name, "generated", None)
         if "cursor" in self.wish.clients:
-            self._put_generated(table.CURSOR_RULE, cursor_rule(self._kds()))
-
-    def _kds(self) -> str:
-        """The program as a shell calls it."""
-        return shlex.quote(self.programs.kds)
+            self._put_generated(table.CURSOR_RULE, cursor_rule(kds))
 
     def plan_ignored(self) -> None:
         """Have git ignore the conversations, and settings that are for this machine alone."""
-        before = self.project.read(table.IGNORE_FILE)
-        after = before or ""
-        local = any(file.name == table.CLAUDE_LOCAL and file.after for file in self.files)
-        for lines, covered in ignored_lines(self.project, local=local):
+        after = self.project.read(table.IGNORE_FILE) or ""
+        local = self.planned.get(table.CLAUDE_LOCAL)
+        for lines, covered in ignored_lines(self.project, local=bool(local and local.after)):
             after = with_lines(after, lines, covered=covered)
-        self._put(PlannedFile(table.IGNORE_FILE, "ignore", before, after or None))
+        self._put(table.IGNORE_FILE, "ignore", after or None)
 
     def note_paths(self) -> None:
         """Say that files name a program by its path, if others will read them."""
@@ -239,21 +236,19 @@ class Plan:
 
     def _settings(self, name: str) -> SettingsFile:
         """A settings file as an earlier step leaves it, as it is, or an empty one."""
-        if name in self._planned:
-            return self._planned[name]
-        return SettingsFile(str(self.project.path(name)), self.project.read(name) or EMPTY)
+        planned = self.planned.get(name)
+        text = planned.after if planned else self.project.read(name)
+        return SettingsFile(str(self.project.path(name)), text or EMPTY)
 
     def _put_settings(self, name: str, settings: SettingsFile) -> None:
         """Plan a settings file; one that KDS made goes if nothing is left in it."""
         before, known = self.project.read(name), self.record.files.get(name)
         made_here = before is None or (known is not None and known.before is None)
-        after = None if made_here and settings.is_bare() else settings.text
-        self._planned[name] = settings
-        self._put(PlannedFile(name, "settings", before, after))
+        self._put(name, "settings", None if made_here and settings.is_bare() else settings.text)
 
-    def _put(self, file: PlannedFile) -> None:
+    def _put(self, name: str, kind: FileKind, after: str | None) -> None:
         """Plan a file; it replaces an earlier plan for it."""
-        self.files[:] = [*(one for one in self.files if one.name != file.name), file]
+        self.planned[name] = PlannedFile(name, kind, self.project.read(name), after)
 
     def _put_generated(self, name: str, text: str) -> None:
         """Plan a file of KDS's own, unless a foreign or edited one is there."""
@@ -261,7 +256,7 @@ class Plan:
         stays = {"edited": "changed by hand", "foreign": "not written by KDS"}
         if why := stays.get(state_of(before, text)):
             self.notes.append(f"{name} stays as it is: {why}")
-        self._put(PlannedFile(name, "generated", before, before if why else text))
+        self._put(name, "generated", before if why else text)
 
     def _exists(self, name: str) -> bool:
         return self.project.path(name).exists()
