@@ -31,25 +31,13 @@ class Records:
     """The contexts of every conversation of one workspace, its memory, and what it learns."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        library: PromptLibrary,
-        contexts: Contexts,
-        turns: TurnRecord,
-        *,
-        environ: Mapping[str, str] = os.environ,
-        origin: str | None = None,
-    ) -> None:
-        self.workspace = workspace
-        """Whose conversations these are."""
-        self.library = library
-        """The prompts that messages are dispatched to."""
-        self.contexts = contexts
-        """The contexts of all conversations."""
-        self.turns = turns
-        """What is told of every turn that is logged."""
-        self.origin = origin
-        """Where messages come from unless it is said of one (`kds.brain.context.names`)."""
+        self, workspace: Workspace, library: PromptLibrary, contexts: Contexts, turns: TurnRecord,
+        *, environ: Mapping[str, str] = os.environ, origin: str | None = None,
+    ) -> None:  # fmt: skip
+        """``turns`` is told of every turn that is logged; ``origin`` is where messages come from
+        unless it is said of one (`kds.brain.context.names`)."""
+        self.workspace, self.library, self.contexts = workspace, library, contexts
+        self.turns, self.origin = turns, origin
         self._learning = LearningLog(workspace, library, clock=turns.clock, environ=environ)
 
     def log(
@@ -65,13 +53,9 @@ class Records:
         return self._noted(logged, conversation)
 
     def journal(
-        self,
-        conversation: str | None = None,
-        *,
-        join: bool = False,
-        inherit: bool = True,
+        self, conversation: str | None = None, *, join: bool = False, inherit: bool = True,
         origin: str | None = None,
-    ) -> Journal:
+    ) -> Journal:  # fmt: skip
         """The context of a conversation. Raises MessageError when its name cannot be one.
 
         One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
@@ -113,13 +97,9 @@ class Conversations(Records):
     """The conversations of one workspace. Make it with `Conversations.open`."""
 
     def __init__(
-        self,
-        parts: Parts,
-        turns: TurnRecord,
-        *,
-        environ: Mapping[str, str] = os.environ,
+        self, parts: Parts, turns: TurnRecord, *, environ: Mapping[str, str] = os.environ,
         contexts: Contexts | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """``parts`` are as `Parts.load` gives them; what was taught is laid over them here."""
         contexts = contexts or Contexts(parts.workspace, clock=turns.clock, environ=environ)
         super().__init__(parts.workspace, parts.library, contexts, turns, environ=environ)
@@ -166,18 +146,10 @@ class Conversations(Records):
         return (*self.parts.warnings, *left_out)
 
     def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        join: bool = False,
-        inherit: bool = True,
-        log: bool = True,
-        history: Iterable[object] = (),
-        rewrite: bool | None = None,
-        known: Sequence[str] | None = None,
-        origin: str | None = None,
-    ) -> Turn:
+        self, message: str, *, conversation: str | None = None, join: bool = False,
+        inherit: bool = True, log: bool = True, history: Iterable[object] = (),
+        rewrite: bool | None = None, known: Sequence[str] | None = None, origin: str | None = None,
+    ) -> Turn:  # fmt: skip
         """Route ``message`` in its conversation; without a name, in that of the workspace.
 
         ``join``, ``inherit`` and ``origin`` are those of `journal`: a new window goes on with what
@@ -206,14 +178,9 @@ class Conversations(Records):
             parts, loaded = self.refreshed(), journal.load()
             referred_to()
         router = Router(
-            parts,
-            _Loaded(journal, loaded),
-            clock=self.turns.clock,
-            log=log,
-            known=referred_to,
-            rewriter=self.rewriter,
-            precision=self._precision,
-        )
+            parts, _Loaded(journal, loaded), clock=self.turns.clock, log=log, known=referred_to,
+            rewriter=self.rewriter, precision=self._precision,
+        )  # fmt: skip
         turn = router.route(message, history=history, rewrite=rewrite)
         return self._noted(turn, conversation) if log else turn
 
@@ -232,11 +199,7 @@ class Conversations(Records):
         return Conversations(parts, turns, contexts=self.contexts)
 
     def under(
-        self,
-        environ: Mapping[str, str],
-        *,
-        turns: TurnRecord,
-        contexts: Contexts | None = None,
+        self, environ: Mapping[str, str], *, turns: TurnRecord, contexts: Contexts | None = None
     ) -> "Conversations":
         """Return the same with the settings that hold in another environment."""
         return Conversations(self._base, turns, environ=environ, contexts=contexts)

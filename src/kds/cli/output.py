@@ -164,11 +164,6 @@ def mebibytes(size: int) -> str:
     return f"{size / 2**20:,.1f} MiB"
 
 
-def rounded(values: Mapping[str, float | None], places: int = 4) -> dict[str, float | None]:
-    """Figures as JSON has them."""
-    return {name: None if one is None else round(one, places) for name, one in values.items()}
-
-
 def fields(value: object, names: str) -> dict[str, Any]:
     """The named fields of ``value``, in this order.
 

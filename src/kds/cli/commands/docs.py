@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
+from kds.api.measures import rounded
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import ALL, Document, Section
 from kds.brain.errors import KdsError
@@ -14,7 +15,7 @@ from kds.brain.workspace import Workspace
 from kds.cli import base
 from kds.cli.command import asked_json
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
-from kds.cli.output import Shown, Table, counted, fields, hit_lines, rounded, say
+from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
 from kds.cli.terminal import slow
 from kds.documents.indexing import Report, State, add_documents
 from kds.service.service_client import team_of
@@ -168,7 +169,7 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
         for number, hit in enumerate(hits, start=1)
     ]  # fmt: skip
     report = fields(found, "query concepts notes") | {"hits": hits}
-    say(report | {"timings_ms": rounded(found.timings_ms, 3)}, lines or "nothing was found")
+    say(report | {"timings_ms": rounded(found.timings_ms)}, lines or "nothing was found")
 
 
 @base.command("kds docs remove handbook.md", of=docs)

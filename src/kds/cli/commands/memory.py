@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import click
 
 from kds.api.embeddings import embed_waiting, load_embedder, model_name
+from kds.api.measures import rounded
 from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import LAST, NOTHING, all_sessions, find_session
 from kds.brain.documents.values import Holdings
@@ -126,7 +127,7 @@ def _search_dict(found: Searched) -> dict[str, Any]:
     ]  # fmt: skip
     told = {"query": found.query, **fields(found, "counts notes"),
             "hits": [_hit_dict(hit, found.titles) for hit in found.hits], "summaries": summaries,
-            "timings_ms": out.rounded(found.timings_ms, 3), "profile": found.profile}  # fmt: skip
+            "timings_ms": rounded(found.timings_ms), "profile": found.profile}  # fmt: skip
     if (context := found.context) is not None:
         counts = {"used": len(context.used), "left_out": len(context.left_out)}
         told["context"] = fields(context, "text tokens budget_tokens") | counts
@@ -139,7 +140,7 @@ def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
         "session": passage.session_id, "title": titles.get(passage.session_id, ""),
         "message": passage.message_id, **fields(passage, "role speaker at kind header"),
         "text": passage.body, "tokens": passage.tokens, "score": round(hit.score, 4),
-        "scores": out.rounded(scores), **fields(hit, "elsewhere why"),
+        "scores": rounded(scores), **fields(hit, "elsewhere why"),
     }  # fmt: skip
 
 
