@@ -31,11 +31,7 @@ class RewriterSource:
     """
 
     def __init__(
-        self,
-        config: LiveConfig,
-        library: PromptLibrary,
-        *,
-        rest_s: float = REST_S,
+        self, config: LiveConfig, library: PromptLibrary, *, rest_s: float = REST_S
     ) -> None:
         self._config, self._library = config, library
         self._rest_s = rest_s

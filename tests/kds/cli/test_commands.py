@@ -137,9 +137,7 @@ def test_closed_and_full_streams_are_not_faults_of_kds(workspace: Path) -> None:
         assert not ("|" in line and done.stderr)
 
 
-def test_a_fault_in_kds_is_one_line_without_a_traceback(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_fault_in_kds_is_one_line_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     def break_down() -> None:
         raise ZeroDivisionError("oh\nno")
 

@@ -232,9 +232,7 @@ def test_a_model_that_rewrites_is_scored_beside_the_rules(
     assert "rewrites: failed: provider" in kds_call(*asked).out
 
 
-def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(
-    kds_call: Run,
-) -> None:
+def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(kds_call: Run) -> None:
     test = jsonl("test.jsonl", (
         {"text": "switch the heater on now", "intent": "on"},
         {"text": "how much power does it need", "intent": "off"},

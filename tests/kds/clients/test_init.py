@@ -174,9 +174,7 @@ def test_undo_gives_back_every_byte(project: Project, theirs: bool) -> None:
     assert project.init("--undo")["files"] == []
 
 
-def test_a_record_that_comes_along_with_a_project_names_no_file_to_remove(
-    project: Project,
-) -> None:
+def test_a_record_that_comes_along_with_a_project_names_no_file_to_remove(project: Project) -> None:
     project.init(*ALL)
     (kept,) = _records()
     project.write("notes.txt", "mine\n")

@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.clients.table import (
-    Programs,
-    calls_hook,
-    calls_server,
-    find_programs,
-    hook_program,
-)
+from kds.clients.table import Programs, calls_hook, calls_server, find_programs, hook_program
 
 
 @pytest.fixture(autouse=True)
