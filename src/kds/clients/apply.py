@@ -76,9 +76,10 @@ class RecordStore:
     """The record of a project, in the folder ``init`` of the user's own folder."""
 
     def __init__(self, project: Project) -> None:
-        place = str(project.workspace.brain.resolve()).encode("utf-8", "surrogateescape")
+        place = str(project.workspace.root.resolve())  # its kds-brain may be a link to another's
+        name = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()
         self._folder = Path(own_folder(), "init")
-        self._path = self._folder / f"{hashlib.sha256(place).hexdigest()[:32]}.json"
+        self._path = self._folder / f"{name[:32]}.json"
 
     def load(self) -> InitRecord:
         """The record, else an empty one. Raises StoreError."""
