@@ -130,11 +130,20 @@ def chat(
             who = "your model answers" if opened.model else "no model is set"
             where = toned(session or workspace.root.name, "intent")
             click.echo(f"{where}  {toned(f'{who}. Type a message, /help or /quit.', 'label')}")
-        talk = _Chat(opened, interactive=interactive)
-        for line in chain(filter(None, (" ".join(words),)), _lines(interactive=interactive)):
-            if line.strip().lower() in ENDS:
+        first = filter(None, (" ".join(words),))
+        last: Answer | None = None
+        for line in map(str.strip, chain(first, _lines(interactive=interactive))):
+            if line.lower() in ENDS:
                 break
-            talk.take(line)
+            try:
+                last = _take(line, opened, last)
+            except KdsError as error:
+                complain_about(error)
+            except KeyboardInterrupt:
+                if not interactive:
+                    raise
+                click.echo()
+                complain("halted; what was said so far is kept")
             if opened.client.alone and not no_log:
                 base.start_now(workspace)  # it answers once it has loaded
 
@@ -151,63 +160,44 @@ def _opened(workspace: Workspace, *, log: bool, **how: Any) -> "kds.Session":
     )
 
 
-class _Chat:
-    """The state of one chat: its session and its last answer."""
+def _take(line: str, session: "kds.Session", last: Answer | None) -> Answer | None:
+    """Handle one line of a chat; returns its last answer."""
+    match line.lower():
+        case "/why":
+            show(step_lines(last.turn) if last else "nothing was routed yet")
+        case "/context":
+            show(entry_table(session.records.journal(session.conversation).load().entries))
+        case "/clear":
+            stays = session.memory.session
+            kept = any(one.id == stays for one in session.memory.sessions())
+            click.echo(f"cleared {counted(session.clear(), 'message')}")
+            if kept:
+                click.echo(f"still in {memory_of(session.workspace)}: what both sides said")
+                click.echo(f"delete that, too: kds memory delete {stays} --yes")
+        case "/help":
+            click.echo(HELP)
+        case said if said.startswith("/") and said[1:].isalpha():
+            near = nearest(said, ["/why", "/context", "/clear", "/help", *ENDS])
+            complain(f"no such command '{line}'", f"try {near or '/help'}")
+        case said if said:
+            last = _answer(line, session)
+    return last
 
-    def __init__(self, session: "kds.Session", *, interactive: bool) -> None:
-        self.session = session
-        self.interactive = interactive
-        self.last: Answer | None = None
 
-    def take(self, line: str) -> None:
-        """Handle one line of input."""
-        words = line.strip()
-        try:
-            match words.lower():
-                case "/why":
-                    show(step_lines(self.last.turn) if self.last else "nothing was routed yet")
-                case "/context":
-                    journal = self.session.records.journal(self.session.conversation)
-                    show(entry_table(journal.load().entries))
-                case "/clear":
-                    self.clear()
-                case "/help":
-                    click.echo(HELP)
-                case said if said.startswith("/") and said[1:].isalpha():
-                    near = nearest(said, ["/why", "/context", "/clear", "/help", *ENDS])
-                    complain(f"no such command '{words}'", f"try {near or '/help'}")
-                case said if said:
-                    self.answer(words)
-        except KdsError as error:
-            complain_about(error)
-        except KeyboardInterrupt:
-            if not self.interactive:
-                raise
-            click.echo()
-            complain("halted; what was said so far is kept")
-
-    def answer(self, message: str) -> None:
-        if self.session.model:
-            self.last = _show_stream(self.session.stream(message))
-        else:
-            with slow(WAITING):
-                self.last = self.session.ask(message)
-            show(turn_lines(self.last.turn))
-            if self.last.question and self.last.question != self.last.turn.question:
-                show(("confirm", self.last.question))
-            elif not self.last.replies and not self.last.question:
-                show(("", self.last.text))
-        _tell_about(self.last, has_model=True)
-        click.echo()
-
-    def clear(self) -> None:
-        memory = self.session.memory
-        stays = memory.session
-        kept = any(one.id == stays for one in memory.sessions())
-        click.echo(f"cleared {counted(self.session.clear(), 'message')}")
-        if kept:
-            click.echo(f"still in {memory_of(self.session.workspace)}: what both sides said")
-            click.echo(f"delete that, too: kds memory delete {stays} --yes")
+def _answer(message: str, session: "kds.Session") -> Answer:
+    if session.model:
+        found = _show_stream(session.stream(message))
+    else:
+        with slow(WAITING):
+            found = session.ask(message)
+        show(turn_lines(found.turn))
+        if found.question and found.question != found.turn.question:
+            show(("confirm", found.question))
+        elif not found.replies and not found.question:
+            show(("", found.text))
+    _tell_about(found, has_model=True)
+    click.echo()
+    return found
 
 
 def _lines(*, interactive: bool) -> Iterator[str]:
