@@ -68,7 +68,8 @@ def that_pos(s: Sentence, i: int) -> str:
         in cc.FINITE_AUX | cc.BE | cc.PREPOSITIONS | cc.NEGATIONS | cc.COORDINATORS | cc.WH
     ):
         return "SCONJ" if after.lower in cc.PREPOSITIONS and before in _SAYING else "PRON"
-    if starts_clause or (before in _SAYING and after.nominal and not after.third):
+    told = before in _SAYING and after.nominal and not after.third
+    if starts_clause or (told and _verb_follows(s, i + 2)):
         return "SCONJ"
     if after.lower in cc.ADVERBS | cc.SUBORDINATORS:
         return "PRON"
@@ -81,6 +82,18 @@ def that_pos(s: Sentence, i: int) -> str:
     if not previous and after.third and not after.noun_first:
         return "PRON"
     return "DET" if after.nominal or after.kind else "PRON"
+
+
+def _verb_follows(s: Sentence, i: int) -> bool:
+    """ "check that tests pass", not "show that chart to the admins"."""
+    for at in range(i, len(s.drafts)):
+        word, before = s.drafts[at], s.lower(at - 1)
+        governed = before in cc.PREPOSITIONS | cc.ARTICLES | cc.POSSESSIVES | {"to"}
+        if word.lower in cc.FINITE_AUX | cc.BE or word.lower in cc.NEGATIONS:
+            return True
+        if not governed and (word.third or word.past or word.base):
+            return True
+    return False
 
 
 def _changed_pos(s: Sentence, i: int) -> str:
