@@ -86,7 +86,10 @@ def init(
         tools=watches_tools(project),
     )  # fmt: skip
     with slow("planning the files"):
-        plan = _install(project, wish, store, dry_run=dry_run)
+        if dry_run:
+            plan = plan_install(project, wish, find_programs(), store.load())
+        else:
+            plan = _install(project, wish, store)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
     notes += plan.notes
     if by_hook and (count := len(discover(project.folder, Path.home()).entries)):
@@ -118,18 +121,15 @@ def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Projec
     return Project.of(Workspace(top, top / BRAIN)), [f"{found}; {here}"]
 
 
-def _install(project: Project, wish: Wish, store: RecordStore, *, dry_run: bool) -> Plan:
-    programs = find_programs()
-    plan = plan_install(project, wish, programs, store.load())  # may refuse: first of all
-    if not dry_run:
+def _install(project: Project, wish: Wish, store: RecordStore) -> Plan:
+    with store.hold():
+        record = store.load()
+        plan = plan_install(project, wish, find_programs(), record)  # may refuse: first of all
         project.workspace.ensure()
-        with store.hold():
-            record = store.load()
-            plan = plan_install(project, wish, programs, record)
-            record.clients = sorted({*record.clients, *wish.clients})
-            record.hook = sorted({*record.hook, *wish.hook})
-            record.mcp = sorted({*record.mcp, *wish.mcp})
-            carry_out(project, plan.files, store, record)
+        record.clients = sorted({*record.clients, *wish.clients})
+        record.hook = sorted({*record.hook, *wish.hook})
+        record.mcp = sorted({*record.mcp, *wish.mcp})
+        carry_out(project, plan.files, store, record)
     return plan
 
 

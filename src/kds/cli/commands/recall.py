@@ -6,31 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final, TextIO
+from typing import Any, BinaryIO, Final
 
 import click
 
 from kds.brain.clock import utc_now
-from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, archives_in, checksum
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli import base
+from kds.cli import output as out
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.output import (
-    Shown,
-    Table,
-    counted,
-    counts_line,
-    fields,
-    hit_lines,
-    mebibytes,
-    say,
-    session_dict,
-    session_table,
-)
+from kds.cli.output import Shown, Table, counted, fields, say
 from kds.cli.terminal import shown, slow
 from kds.service.team_stores import memory_of
 from kds.transcripts import importing
@@ -167,7 +157,7 @@ def _hit_lines(number: int, one: Found, resume: str | None) -> Iterator[Shown]:
     counts = [sum(word in line.casefold() for word in one.words) for line in lines]
     best = counts.index(max(counts)) if counts else 0
     start = max(0, min(best - 1, len(lines) - QUOTED))
-    return hit_lines(
+    return out.hit_lines(
         f"{number}. '{kept.session.title}' ({said}), {passage.role}",
         "\n".join(lines[start : start + QUOTED]),
         [*has, ("resume", resume or f"open it in {kept.client}")],
@@ -178,14 +168,14 @@ def _hit_lines(number: int, one: Found, resume: str | None) -> Iterator[Shown]:
     "kds memory import --from claude,codex --since 90d", "kds memory import memory.json",
     name="import",
 )  # fmt: skip
-@click.argument("file", required=False, type=click.File(encoding="utf-8-sig"))
+@click.argument("file", required=False, type=click.File("rb"))
 @base.option("--from CLIENTS", f"Of these assistants alone: {','.join(CLIENTS)}.", to="clients",
              callback=_as_clients)  # fmt: skip
 @base.option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=base.ago)
 @base.flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
 @base.flag("--dry-run", "Only say how much there is.")
 def import_(
-    *, file: TextIO | None, clients: tuple[str, ...] | None, since: datetime | None,
+    *, file: BinaryIO | None, clients: tuple[str, ...] | None, since: datetime | None,
     everywhere: bool, dry_run: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
@@ -201,7 +191,10 @@ def import_(
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
-    with _twice(file) as twice:
+    with TemporaryFile() as copy:  # a pipe can be read once; nobody else can open this
+        shutil.copyfileobj(file, copy)
+        twice = TextIOWrapper(copy, "utf-8-sig")
+        twice.seek(0)
         total = sum(1 for _ in archives_in(twice, where=file.name))  # the whole is examined
         twice.seek(0)
         with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
@@ -213,25 +206,10 @@ def import_(
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(
-        {"sessions": map(session_dict, restored), "checksum": same},
-        session_table(restored),
+        {"sessions": map(out.session_dict, restored), "checksum": same},
+        out.session_table(restored),
         f"\nimported {counts}, checksum {same}",
     )
-
-
-@contextmanager
-def _twice(file: TextIO) -> Iterator[TextIO]:
-    """The file, or a copy of what a pipe has, to be read from the beginning again."""
-    if file.seekable():
-        yield file
-        return
-    with TemporaryFile("w+", encoding="utf-8") as copy:  # nobody else can open it
-        try:
-            shutil.copyfileobj(file, copy)
-        except UnicodeDecodeError as error:
-            raise StoreError("is not UTF-8 text", where=file.name, hint="check it") from error
-        copy.seek(0)
-        yield copy
 
 
 def bring_in(
@@ -283,8 +261,8 @@ def sources(*, workspace: Workspace) -> None:
         ]  # fmt: skip
         unread, excluded, place = memory.unread(), memory.excluded(), str(memory)
     table = [
-        (one["project"], counts_line(one["sessions"]), one["messages"],
-         mebibytes(one["size_bytes"]))
+        (one["project"], out.counts_line(one["sessions"]), one["messages"],
+         out.mebibytes(one["size_bytes"]))
         for one in rows
     ]  # fmt: skip
     report = {"projects": rows, "excluded": excluded, "problems": unread}
