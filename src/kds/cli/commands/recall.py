@@ -182,8 +182,8 @@ def import_(
 
     Sessions of assistants are kept in your own folder, for all their clients; from then on their
     hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
-    anything is stored; a session that is here already is not stored again, and another one of
-    the same id gets a new one.
+    anything is stored. A session that is here already is not stored again; if it has other
+    messages, it is added beside that one, with a new id.
     """
     if file is None:
         names = clients or CLIENTS
