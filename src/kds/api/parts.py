@@ -127,16 +127,15 @@ class Parts:
         )  # fmt: skip
 
 
-def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
-    """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
+def load_resolver(workspace: Workspace) -> Resolver:
+    """The resolver over the rules of a workspace. Raises ConfigError."""
     rules, english = load_rules(workspace.rules_dir), load_english(workspace.english_dir)
-    return _resolver(rules, english, without=without)
+    return _resolver(rules, english)
 
 
-def _resolver(found: RuleSet, english: English, *, without: str | None = None) -> Resolver:
-    rules = [rule for rule in found.rules if rule.id != without]
+def _resolver(found: RuleSet, english: English) -> Resolver:
     language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)
-    return Resolver(language, rules, found.knowledge)
+    return Resolver(language, found.rules, found.knowledge)
 
 
 class LearnedParts:

@@ -6,7 +6,7 @@ stands in: passing through another rule it would go on passing when its own rule
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -104,9 +104,6 @@ class RehearsalJournal(Journal):
 _SWITCH_NOTE: Final = re.compile(r"^the topic changes \((?P<rule>[^)]+)\)")
 """How the expand step names the rule that saw a topic switch."""
 
-StepsWithout = Callable[[str], Sequence[Step]]
-"""The steps that rewrite, as they would be without the rule of this id."""
-
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
@@ -133,9 +130,7 @@ class RuleOutcome:
         return self.as_expected and (self.own or not (changes or test.switch))
 
 
-def run_rule_tests(
-    rules: Iterable[Rule], rewriting: Sequence[Step], without: StepsWithout
-) -> tuple[RuleOutcome, ...]:
+def run_rule_tests(rules: Iterable[Rule], rewriting: Sequence[Step]) -> tuple[RuleOutcome, ...]:
     """Run every test of ``rules`` through the steps that rewrite: resolve and expand."""
 
     def outcome(rule: Rule, test: RuleTest) -> RuleOutcome:
@@ -143,10 +138,8 @@ def run_rule_tests(
         switches = (match["rule"] for note in turn.why if (match := _SWITCH_NOTE.match(note)))
         rules = (reference.rule for reference in turn.references)
         fired = tuple(dict.fromkeys([*rules, *switches]))
-        own = rule.id in fired
-        if rule.signal.kind == "focus" and test.expected:
-            # It only moves the focus; another rule then points to it, and names itself alone.
-            own = _run(test, without(rule.id)).expanded != turn.expanded
+        # one that only moves the focus is not named: another rule then points to it
+        own = rule.id in fired or rule.signal.kind == "focus"
         return RuleOutcome(rule.id, test, turn, fired, own)
 
     return tuple(outcome(rule, test) for rule in rules for test in rule.tests)

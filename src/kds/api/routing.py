@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import kds.agents
-from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver, precision_of
+from kds.api.parts import LearnedParts, Parts, RewriterSource, precision_of
 from kds.api.rehearsal import RehearsalJournal, RuleOutcome, run_rule_tests
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import Contexts, Journal
@@ -161,11 +161,7 @@ class Router:
 
     def check_rules(self) -> tuple[RuleOutcome, ...]:
         """Run the tests inside the rule files, those of the workspace included."""
-
-        def without(rule: str) -> tuple[Step, ...]:
-            return rewriting(load_resolver(self._parts.workspace, without=rule))
-
-        return run_rule_tests(self.rules, rewriting(self._parts.resolver), without)
+        return run_rule_tests(self.rules, rewriting(self._parts.resolver))
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""

@@ -122,9 +122,7 @@ def _of_rules(workspace: Workspace, texts: Mapping[Path, str], full: bool) -> li
         return problems
     resolver = load_resolver(workspace)
     wanted = [one for one in resolver.rules if full or place_of(one.where) in texts]
-    for one in run_rule_tests(
-        wanted, rewriting(resolver), lambda rule: rewriting(load_resolver(workspace, without=rule))
-    ):
+    for one in run_rule_tests(wanted, rewriting(resolver)):
         if not one.passed:
             expected = "' or '".join(one.test.expected or (one.test.message,))
             told = f"'{one.test.message}' came out as '{one.turn.expanded}', not '{expected}'"
