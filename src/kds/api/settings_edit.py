@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 from pydantic import SecretStr, ValidationError
 
-from kds.brain.environment import PLACES, Place
+from kds.brain.environment import Place
 from kds.brain.errors import ConfigError, KdsError, MessageError, Problem, StoreError
 from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
@@ -137,29 +137,18 @@ KEYS: Final[Mapping[str, Place]] = {
 
 
 def place_of(key: str) -> Place:
-    """Where a setting stands. Raises MessageError, which names the nearest one."""
+    """Where a setting stands. Raises MessageError, which names the nearest one.
+
+    >>> place_of("memory.enabled")
+    ('memory', 'enabled')
+    """
     if key in KEYS:
         return KEYS[key]
-    near = _nearest_key(key)
-    raise MessageError(
-        f"no setting '{key}'", hint=f"did you mean {near}?" if near else "kds config lists them"
-    )
-
-
-def _nearest_key(key: str) -> str | None:
-    """The setting of a variable, or the one most like ``key``: as a whole, else in its last word.
-
-    >>> _nearest_key("KDS_MODEL"), _nearest_key("db.url"), _nearest_key("idle"), _nearest_key("zz")
-    ('model.name', 'database.url', 'service.idle_minutes', None)
-    """
-    if key.upper() in PLACES:
-        return ".".join(PLACES[key.upper()])
-    if near := nearest(key.lower(), list(KEYS)):
-        return near
-    word = key.lower().rpartition(".")[2]
-    names = [name for _, name in KEYS.values()]
-    near = nearest(word, names) or next((name for name in names if word and word in name), None)
-    return next((one for one, (_, name) in KEYS.items() if name == near), None)
+    asked = key.lower()
+    word = asked.rpartition(".")[2] or asked
+    near = nearest(asked, list(KEYS)) or next((one for one in KEYS if word in one), None)
+    hint = f"did you mean {near}?" if near else "kds config lists them"
+    raise MessageError(f"no setting '{key}'", hint=hint)
 
 
 def value_of(settings: Settings, place: Place) -> Any:
