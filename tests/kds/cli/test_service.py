@@ -98,8 +98,7 @@ def test_a_service_on_its_way_is_starting(place: Workspace, kds_call: Run) -> No
     instance = Instance.claim(ServiceAddress())
     instance.announce({"pid": 4711})
     early = kds_call("service", "status", "--json")
-    again = kds_call("service", "start", "--no-wait", "--json")
-    assert json.loads(early.out) == data(again) == {"status": "starting", "pid": 4711}
+    assert json.loads(early.out) == {"status": "starting", "pid": 4711}
     assert early.code == NOT_RUNNING
     assert "it answers in some seconds" in kds_call("service", "status").out
     instance.withdraw()
@@ -110,6 +109,7 @@ def test_a_service_is_not_started_twice(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifecycle, "COMMAND", REALLY)  # a fork has another number
-    starts = [kds_call("service", "start", *how, "--json") for how in (["--no-wait"], [])] * 2
-    assert len({data(one)["pid"] for one in starts}) == 1
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
+    starts = [kds_call("service", "start", how) for how in ("--auto", "--json", "--auto", "--json")]
+    assert len({data(one)["pid"] for one in starts[1::2]}) == 1
     assert ServiceAddress().log_path.read_text().count("started: ") == 1

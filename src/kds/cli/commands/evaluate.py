@@ -15,7 +15,7 @@ from kds.brain.errors import ExampleFileError
 from kds.brain.workspace import Workspace
 from kds.cli import base
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
-from kds.cli.output import Table, fields, say
+from kds.cli.output import Table, say
 from kds.cli.terminal import slow, toned
 from kds.service.service_client import LOADING
 from kds.testing import chats, dialogues, follow_ups, intents, retrieval, rewrites, skills
@@ -42,18 +42,13 @@ NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
 
 @base.command("kds test tests/dialogues", closing="The files: kds help testing-your-rules")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=base.PATH)
-@base.flag("--list", "Read and list them; play none.", to="only_list")
-def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
+def test(*, paths: tuple[Path, ...], workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn goes wrong."""
     files = dialogues.find_dialogue_files(paths)
     found = [one for file in files for one in dialogues.read_dialogues(file)]
     library = kds.PromptLibrary.load(workspace.prompts_dir)
     if problems := tuple(unknown_intents(found, library)):
         raise ExampleFileError(problems)
-    if only_list:
-        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in found]
-        say({"dialogues": rows}, Table(("where", "dialogue"), [(d.where, d.id) for d in found]))
-        return 0
     with slow(LOADING) as tell:
         bench = Bench(workspace, tell, pass_on)
         router = bench.router()

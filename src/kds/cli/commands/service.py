@@ -53,25 +53,19 @@ def service() -> None:
 
 
 @base.command("kds service start", of=service)
-@base.flag("--no-wait", "Return as soon as it is coming, before it answers.")
 @base.flag("--auto", "For the hook and commands: if set so.", hidden=True)
-def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
+def start(*, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
     settings = _settings(workspace)
-    if auto and not (settings.enabled and settings.auto):
-        return
-    if auto:  # nobody waits for this process: a service that is ending may do so first
-        lifecycle.settle(workspace)
-    if auto or no_wait:
-        health = standing_of(workspace)
-        if health["status"] == "not running":
-            pid = lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
-            health = standing_of(workspace)
-            health = health if health.get("pid") else {**health, "pid": pid}
-    else:
+    if not auto:
         with slow("waiting for the service to load"):
             health = lifecycle.start(workspace, idle_minutes=settings.idle_minutes)
-    say(health, _lines(health))
+        say(health, _lines(health))
+    elif settings.enabled and settings.auto:
+        # nobody waits for this process: a service that is ending may do so first
+        lifecycle.settle(workspace)
+        if standing_of(workspace)["status"] == "not running":
+            lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
 
 
 @base.command("kds service stop", of=service)
