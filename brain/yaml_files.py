@@ -344,12 +344,13 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 """One of the values that pydantic lists."""
 
 _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
-    "tuple_type": ("must be a list", "write one item a line, each after '- '"),
     "string_type": ("must be text", "put the value in quotes"),
     "bool_type": ("must be true or false", "write true or false, without quotes"),
     "int_type": ("must be a whole number", "write a number such as 50, without quotes"),
     "float_type": ("must be a number", "write a number such as 0.8 or 30, without quotes"),
     "list_type": ("must be a list", "write one item a line, each after '- '"),
+    "frozen_set_type": ("must be a list", "write one item a line, each after '- '"),
+    "tuple_type": ("must be a list", "write one item a line, each after '- '"),
     "dict_type": ("must be a mapping", "write 'key: value' lines"),
     "model_type": ("must be a mapping", "write 'key: value' lines"),
     "literal_error": ("must be {expected}", "correct the value"),

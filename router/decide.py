@@ -16,9 +16,8 @@ from kds.router.references.decision import (
     Decider,
     bar,
     behind,
-    ceiling,
+    bounded,
     edit_signs,
-    floor,
 )
 from kds.router.references.taught import is_taught
 
@@ -48,12 +47,11 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         for edits in _together(turn):
             decisions = [decider.decide(edit_signs(turn, edit)) for edit in edits]
             reference = behind(turn, edits[0])
-            least = min(ceiling(reference), *(one.probability for one in decisions))
-            least = max(least, floor(turn, reference))
+            least = bounded(turn, reference, min(probability for probability, _ in decisions))
             (kept if least >= needed else dropped).extend(edits)
-            for edit, decision in zip(edits, decisions, strict=True):
+            for edit, (_, against) in zip(edits, decisions, strict=True):
                 proposals.append(Proposal(edit, least))
-                notes.append(_note(edit, least, needed, decision.against))
+                notes.append(_note(edit, least, needed, against))
         return replace(
             turn,
             edits=tuple(kept),

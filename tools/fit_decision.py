@@ -24,7 +24,7 @@ from kds.api.rehearsal import matches
 from kds.api.routing import rehearsed
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.router.references.decision import PRECISION, Signs, bar, digest, edit_signs
+from kds.router.references.decision import PRECISION, Signs, bar, edit_signs
 from kds.testing.chats import Chat, judge_edits
 from kds.testing.dialogues import find_dialogue_files
 from kds.testing.examples import converse, read_examples
@@ -96,8 +96,7 @@ def main() -> None:
         for name, w, s, m in zip(names, weights, scale, centre, strict=True)
     }
     fitted = {"figures": _figures(found, names), "bias": round(bias, 5), "signs": signs}
-    # by the digest an edit by hand is seen
-    out.write_text(json.dumps({"digest": digest(fitted), **fitted}, indent=1) + "\n")
+    out.write_text(json.dumps(fitted, indent=1) + "\n")
     tell(fitted["figures"])
 
 

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kds.brain.turn import Edit
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mention import Mention, is_somebody, is_time
+from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.mentions import judged
+from kds.router.discourse.salience import Need
 from kds.router.english import table, words
 from kds.router.language import closed_class as cc
 from kds.router.language.analysis import ANALYSED_CHARS
 from kds.router.language.lexicon import readings
-from kds.router.references.enumerations import stands_for_one_of_two
-from kds.router.references.rule import AntecedentNeed, Rule
-from kds.router.references.scene import Choice, Found, Scene, covered
+from kds.router.references.nouns import stands_for_one_of_two
+from kds.router.references.ruleset import AntecedentNeed, Rule
+from kds.router.references.scene import Choice, Found, Scene, Span, covered
 
 _PLAIN: Final = re.compile(r"\b(?:it|they|them|that|this|these|those|one|ones|there)\b", re.I)
 _DUMMY: Final = re.compile(
@@ -38,25 +38,37 @@ _PUTTING_RIGHT: Final = re.compile(
 _CREATING: Final = words("verbs", "creating") | {"make"}
 
 
-def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
-    """Why the word at ``i`` is rather left than taken for the choice; "" when nothing speaks
-    against it.
-    """
-    mood = scene.analysis.clauses[scene.analysis.clause_of(i)].mood
-    if _is_glued(scene, i):
-        return "another word is written onto it"
-    if against := _of_number(scene, i, choice, plural=plural and mood != "question"):
-        return against
-    moment = _last_of_substance(scene)
-    if moment is None or scene.words[i].lower not in _SINGULAR:
+def reservation(scene: Scene, i: int, choice: Choice) -> str:
+    """Why the word at ``i`` is rather left than taken for the choice; "" for no reason."""
+    chosen, mood = choice.mention, scene.clause(i).mood
+    if scene.lower(i) in {"this", "that"} and chosen.number == "pl":
+        return "it is several, and one is meant"
+    # "go ahead" names nothing
+    moment = next((m for m in reversed(scene.discourse.moments) if m.mentions), None)
+    if moment is None or scene.lower(i) not in _SINGULAR:
         return ""
-    if scene.need_at(i, base=AntecedentNeed()).verb in _HAPPENING:
+    need = scene.need_at(i, AntecedentNeed())
+    if need.verb in _HAPPENING:
         return "an event is not a thing"
-    if mood == "question" and i and scene.words[i - 1].lower == "do":
+    if mood == "question" and scene.lower(i - 1) == "do":
         return "an action is not a thing"
-    if _PUTTING_RIGHT.search(moment.analysis.text) and not choice.mention.is_name:
+    if _PUTTING_RIGHT.search(moment.analysis.text) and not chosen.is_name:
         return "the message before puts a value right"
-    return "" if mood == "question" else _of_substance(scene, i, choice, moment)
+    return "" if mood == "question" else _of_substance(scene, i, need, chosen, moment)
+
+
+def _of_substance(scene: Scene, i: int, need: Need, chosen: Mention, moment: Moment) -> str:
+    if _is_hardly_a_thing(chosen):
+        return f"'{chosen.text}' is hardly a thing"
+    if _is_by_product(scene, need, chosen):
+        return f"'{chosen.text}' was made for something else"
+    alone = i not in scene.analysis.phrase_at  # not "its error messages"
+    judging = alone and need.role in {"subj", "none"} and judged(scene.analysis, i)
+    if judging and not _is_established(scene, chosen):
+        return "what was done may be meant"
+    if scene.is_destructive and _has_rival(scene, need, chosen, moment):
+        return "of two things one would be destroyed"
+    return "something newer may be meant" if _is_passed(scene, need, chosen) else ""
 
 
 def borrows_pronoun(text: str, message: str) -> bool:
@@ -64,70 +76,28 @@ def borrows_pronoun(text: str, message: str) -> bool:
     says no more than what leans on it.
     """
     said = {word.lower() for word in _PLAIN.findall(message)}
-    return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
+    return any(word.lower() not in said for word in _PLAIN.findall(_DUMMY.sub("", text)))
 
 
-def _is_glued(scene: Scene, i: int) -> bool:
-    """ "theyre": two words with nothing between them."""
-    follows = scene.word(i + 1)
-    glued = follows is not None and follows.start == scene.words[i].end
-    return glued and scene.lower(i + 1)[:1].isalpha()
-
-
-def _of_number(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
-    if plural and _is_one(choice.mention):
-        return "it is one, and several are meant"
-    one = scene.words[i].lower in {"this", "that"}
-    return "it is several, and one is meant" if one and choice.mention.number == "pl" else ""
-
-
-def _of_substance(scene: Scene, i: int, choice: Choice, moment: Moment) -> str:
-    if _is_hardly_a_thing(choice.mention):
-        return f"'{choice.mention.text}' is hardly a thing"
-    if _is_by_product(scene, i, choice.mention):
-        return f"'{choice.mention.text}' was made for something else"
-    alone = i not in scene.analysis.phrase_at  # not "its error messages"
-    judging = alone and scene.role_at(i) in {"subj", "none"} and judged(scene.analysis, i)
-    if judging and not _is_established(scene, choice.mention):
-        return "what was done may be meant"
-    if scene.is_destructive and _has_rival(scene, i, choice.mention, moment):
-        return "of two things one would be destroyed"
-    return "something newer may be meant" if _is_passed(scene, i, choice) else ""
-
-
-def _is_by_product(scene: Scene, i: int, mention: Mention) -> bool:
+def _is_by_product(scene: Scene, need: Need, mention: Mention) -> bool:
     """ "Add a test for the parser": the talk is still about the parser, unless the verb is one for
     tests ("run it")."""
     if mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
         return False
-    moment = scene.discourse.moments[mention.turn]
-    made_for = any(m.start >= mention.end and m.prep for m in moment.mentions)
-    need = scene.need_at(i, base=AntecedentNeed())
+    said = scene.discourse.moments[mention.turn].mentions
+    made_for = any(m.start >= mention.end and m.prep for m in said)
     return made_for and not scene.knowledge.prefers(need.verb, need.complement, mention)
 
 
-def _has_rival(scene: Scene, i: int, mention: Mention, moment: Moment) -> bool:
+def _has_rival(scene: Scene, need: Need, mention: Mention, moment: Moment) -> bool:
     """Another thing of the same message, unless the verb goes with the chosen one alone."""
-    need = scene.need_at(i, base=AntecedentNeed())
-    rivals = (m for m in moment.mentions if m.number == mention.number and not is_time(m))
-    others = [m for m in rivals if not m.same_thing(mention)]
-    if scene.knowledge.prefers(need.verb, "", mention):
-        others = [m for m in others if scene.knowledge.prefers(need.verb, "", m)]
-    return bool(others)
-
-
-def _is_one(mention: Mention) -> bool:
-    """A plain noun in the singular: no name, which may be one of several, and no group; nor, in a
-    question, somebody ("Does a contractor get paid leave?").
-    """
-    several = mention.name_like or mention.group or mention.label == "GROUP"
-    asked = mention.mood == "question" and is_somebody(mention)
-    return mention.number == "sg" and not several and not asked
-
-
-def _last_of_substance(scene: Scene) -> Moment | None:
-    """The newest message that names anything: "go ahead" does not."""
-    return next((m for m in reversed(scene.discourse.moments) if m.mentions), None)
+    prefers = scene.knowledge.prefers
+    choosy = prefers(need.verb, "", mention)
+    return any(
+        other.number == mention.number and not is_time(other) and not other.same_thing(mention)
+        for other in moment.mentions
+        if not choosy or prefers(need.verb, "", other)
+    )
 
 
 def _is_established(scene: Scene, mention: Mention) -> bool:
@@ -150,25 +120,19 @@ def _is_hardly_a_thing(mention: Mention) -> bool:
     return other and mention.verb not in {*_CREATING, "use"} and mention.head not in _USUAL_NOUNS
 
 
-def _is_passed(scene: Scene, i: int, choice: Choice) -> bool:
-    """Another thing was brought up after it, and nothing but salience says that it is meant."""
-    chosen = choice.mention
+def _is_passed(scene: Scene, need: Need, chosen: Mention) -> bool:
+    """Another thing was brought up after it, and nothing but salience says that it is meant. What
+    one is told to use is the means."""
     said = [m for moment in scene.discourse.moments for m in moment.mentions]
     named = max((m.turn for m in said if m.same_thing(chosen)), default=chosen.turn)
-    newer = [m for m in said if m.turn > named and _competes(m, chosen)]
-    need = scene.need_at(i, base=AntecedentNeed())
-    return bool(newer) and not scene.knowledge.prefers(need.verb, need.complement, chosen)
-
-
-def _competes(mention: Mention, chosen: Mention) -> bool:
-    """New and as many; what one is told to use is the means."""
-    return mention.brought_up and mention.number == chosen.number and mention.verb != "use"
+    newer = (m for m in said if m.turn > named and m.brought_up and m.number == chosen.number)
+    passed = any(m.verb != "use" for m in newer)
+    return passed and not scene.knowledge.prefers(need.verb, need.complement, chosen)
 
 
 ELLIPTIC_WORDS: Final = 9
 """A longer message without a verb is a title, a pasted line or a list, and stands alone."""
 
-_SPAN = tuple[int, int]
 _REST: Final = re.compile(
     r"\bthe (?:(?:others|rest|remainder)\b(?! of| api| call)|(?:former|latter)\b(?= *(?:$|[.,?!]))"
     r"|above\b(?= *(?:$|[.,?!]| (?:to|for|in|is|does|also|apply|hold)\b)))",
@@ -190,72 +154,58 @@ def find_unresolved(scene: Scene, rules: Iterable[Rule], found: Sequence[Found])
     if not scene.discourse or len(text) >= ANALYSED_CHARS or any(f.whole for f in found):
         return ()
     edits = [edit for one in found for edit in one.edits]
-    written = {word for edit in edits for word in text[edit.start : edit.end].split()}
-    left = [one.left for one in found if one.left and one.left not in written]
-    spans = [span for span in _pointing(scene, tuple(rules)) if not _touched(span, edits)]
-    words = [text[start:end] for start, end in dict.fromkeys(spans)]
-    if not (left or words or edits) and _leans(scene):
-        words = [text.strip()]
-    return tuple(dict.fromkeys((*left, *words)))
+    done = {word for edit in edits for word in text[edit.start : edit.end].split()}
+    left = [one.left for one in found if one.left and one.left not in done]
+    left += (
+        text[start:end]
+        for start, end in _pointing(scene, tuple(rules))
+        if not any(edit.start < end and start < edit.end for edit in edits)
+    )
+    if not (left or edits) and _leans(scene):
+        left = [text.strip()]
+    return tuple(dict.fromkeys(left))
 
 
-def _touched(span: _SPAN, edits: Iterable[Edit]) -> bool:
-    return any(edit.start < span[1] and span[0] < edit.end for edit in edits)
-
-
-def _pointing(scene: Scene, rules: Sequence[Rule]) -> Iterator[_SPAN]:
-    """Spans of noun phrases and adverbs whose rules say nothing when they abstain."""
+def _pointing(scene: Scene, rules: Sequence[Rule]) -> Iterator[Span]:
+    """Words and noun phrases whose rules say nothing when they abstain."""
     text = scene.analysis.text
     for i, word in enumerate(scene.words):
         if _points(scene, i) and not any(covered(r, text, word.start, word.end) for r in rules):
-            yield _from_determiner(scene, i), word.end
-    yield from _demonstrated(scene)
+            start = i  # of "the other one"
+            while scene.pos(start - 1) in {"DET", "ADJ", "NUM"}:
+                start -= 1
+            yield scene.chars(start, i + 1)
+    for phrase in scene.analysis.phrases:  # "that file", when nothing was called a file yet
+        if phrase.determiner not in cc.DEMONSTRATIVES or phrase.end - phrase.start < 2:
+            continue
+        known = {one.head for one in scene.discourse.mentions()}
+        for mention in (m for m in scene.mentions if m.start == phrase.start):
+            named = mention.parts or mention.kind or is_time(mention)
+            if not named and mention.head not in known:
+                yield scene.chars(phrase.start, phrase.end)
+            break
     yield from (match.span() for match in _REST.finditer(text))
 
 
 def _points(scene: Scene, i: int) -> bool:
     """ "one", "both", "either", "there" and, in a question, "that" and "else" without a noun."""
-    word, after = scene.words[i], scene.word(i + 1)
-    before = scene.words[i - 1] if i else None
-    if word.lower in {"one", "ones"}:
-        told = before is not None and before.lower not in _FALSE_ONES
-        return told and word.pos == "PRON" and before is not None and before.pos not in {"ADP", ""}
-    if word.lower == "either":
+    word, lower, after = scene.words[i], scene.lower(i), scene.pos(i + 1)
+    if lower in {"one", "ones"}:
+        told = scene.lower(i - 1) not in _FALSE_ONES and scene.pos(i - 1) not in {"ADP", ""}
+        return told and word.pos == "PRON"
+    if lower == "either":
         return stands_for_one_of_two(scene, i)
-    if word.lower == "both":
+    if lower == "both":
         return i not in scene.analysis.phrase_at or scene.lower(i + 1) == "of"
-    if word.lower == "there":
-        placed = after is None or after.pos not in {"AUX", "VERB"}
-        return word.pos == "ADV" and i > 0 and placed
-    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    if lower == "there":
+        return word.pos == "ADV" and i > 0 and after not in {"AUX", "VERB"}
+    clause = scene.clause(i)
     if clause.mood != "question" or clause.subordinate:
         return False
-    alone = word.pos in {"PRON", "DET"} and word.lower in cc.DEMONSTRATIVES
+    alone = word.pos in {"PRON", "DET"} and lower in cc.DEMONSTRATIVES
     behind = (w.pos for w in scene.words[i + 1 :] if w.pos not in {"ADJ", "NUM"})
     named = next(behind, "") in {"NOUN", "PROPN"}
-    relative = before is not None and before.pos in _NOMINAL
-    return (alone and not named and not relative) or (word.lower == "else" and i > 0)
-
-
-def _from_determiner(scene: Scene, i: int) -> int:
-    """ "the other one" rather than "one"."""
-    start = i
-    while start > 0 and scene.words[start - 1].pos in {"DET", "ADJ", "NUM"}:
-        start -= 1
-    return scene.words[start].start
-
-
-def _demonstrated(scene: Scene) -> Iterator[_SPAN]:
-    """ "that file", when nothing was called a file yet."""
-    for phrase in scene.analysis.phrases:
-        if phrase.determiner not in cc.DEMONSTRATIVES or phrase.end - phrase.start < 2:
-            continue
-        mention = next((m for m in scene.mentions if m.start == phrase.start), None)
-        if mention is None or mention.parts or mention.kind or is_time(mention):
-            continue
-        if any(earlier.head == mention.head for earlier in scene.discourse.mentions()):
-            continue  # it says itself what it means
-        yield scene.words[phrase.start].start, scene.words[phrase.end - 1].end
+    return (alone and not named and scene.pos(i - 1) not in _NOMINAL) or (lower == "else" and i > 0)
 
 
 def _leans(scene: Scene) -> bool:

@@ -6,11 +6,10 @@ reach the threshold stays as it was typed and is listed as unresolved.
 The weights are a readable file, fitted by `make decision` (tools/fit_decision.py).
 """
 
-import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +30,9 @@ DESTRUCTIVE_DOUBT: Final = 0.5
 """Where the message deletes something, this share of the doubt that is allowed otherwise."""
 
 HEADROOM: Final = 0.5
-"""What the probability of an edit may exceed its score by."""
+"""What the probability of an edit may exceed its score by: what hardly comes to mind is never sure.
+Of the 49 edits below .6 in the dev chats nine are right; the tidy dialogues, where all are right,
+have nine, and would have the model believe any."""
 
 SOLE: Final = 0.97
 """At least this where a command of a plain talk can mean one thing alone: in the dev chats and
@@ -40,52 +41,65 @@ the project's own talks one such edit is wrong, and of the other proposals two o
 TOLD: Final = 3
 """Signs against an edit that a note names."""
 
+LONG_WORDS: Final = 15
+LONG_TARGET: Final = 3
+LONG_BEFORE: Final = 25
+BRIEF_WORDS: Final = 6
+BRIEF_BEFORE: Final = 10
+SHORT_BEFORE: Final = 8
+LATE: Final = 5
+"""Messages from which on much was talked about that a word may point to."""
+TAIL_CHARS: Final = 300
+"""The end of a reply: its summary, its options, its question."""
+READ_CHARS: Final = 8_000
+"""Characters of a message that are searched for the antecedent's words, for each edit anew."""
+
+_OF_REPLIES: Final = "answer."
+"""Rules that answer the assistant. For the others a reply counts before: where it brings up
+something newer nothing is proposed, and where it brings up nothing it says nothing."""
+
+_OF_PEOPLE: Final = frozenset({"pron.person", "pron.they"})
+"""Rules whose antecedent is told by person and number more than by what comes to mind."""
+
+_REPLIED: Final = (
+    "score",
+    "head in last message",
+    "head in reply",
+    "words",
+    "earlier messages",
+)
+"""Signs that weigh differently where the assistant's reply is known."""
 
 _DESTRUCTIVE: Final = words("verbs", "destructive")
+_STOP: Final = words("function_words", "unsaid")
 _WORD: Final = re.compile(r"[a-z]+")
 _PHRASES: Final = re.compile(r"\b(?:get(?:ting)? rid of|roll(?:ed|ing)? back|throw\w* away)\b")
-_OF_PEOPLE: Final = frozenset({"pron.person", "pron.they"})
-
+_CONTENT: Final = re.compile(r"[a-z0-9_./@-]+")
+_OWN: Final = re.compile(r"['’]s\b")
+_NAMED: Final = re.compile(r"[A-Z_/.@0-9]")
+_CODE: Final = re.compile(r"[`{}@/\\_]")
 
 Signs = dict[str, float]
 """What is known of an edit before it is written: names and numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
-    """How much a sign of an edit weighs, and its mean among the edits it was learnt from."""
-
-    weight: float
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The probability that an edit is right, and what speaks most against it."""
-
-    probability: float
-    against: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Decider:
     """A logistic model over the signs of an edit."""
 
-    signs: Mapping[str, Sign]
+    signs: Mapping[str, tuple[float, float]]
+    """How much a sign weighs, and its mean among the edits it was learnt from."""
     bias: float
 
-    def decide(self, signs: Signs) -> Decision:
-        """The probability for an edit with these signs."""
+    def decide(self, signs: Signs) -> tuple[float, tuple[str, ...]]:
+        """The probability for an edit with these signs, and what speaks most against it."""
         shares = {
-            name: sign.weight * (signs.get(name, 0.0) - sign.mean)
-            for name, sign in self.signs.items()
+            name: weight * (signs.get(name, 0.0) - mean)
+            for name, (weight, mean) in self.signs.items()
         }
-        odds = self.bias + sum(shares.values())
+        odds = max(-40.0, min(40.0, self.bias + sum(shares.values())))
         worst = sorted((share, name) for name, share in shares.items() if share < 0)
-        return Decision(
-            1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, odds)))),
-            tuple(name for _, name in worst[:TOLD]),
-        )
+        return 1.0 / (1.0 + math.exp(-odds)), tuple(name for _, name in worst[:TOLD])
 
 
 @lru_cache(maxsize=1)
@@ -106,18 +120,11 @@ def read_decider(text: str) -> Decider:
     try:
         found = json.loads(text)
         signs = {
-            str(name): Sign(float(one["weight"]), float(one["mean"]))
-            for name, one in found["signs"].items()
+            name: (float(one["weight"]), float(one["mean"])) for name, one in found["signs"].items()
         }
         return Decider(signs, float(found["bias"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no weights of a decision: {error}") from error
-
-
-def digest(fitted: Mapping[str, object]) -> str:
-    """The digest of what the fitting wrote: it differs where a file was edited by hand."""
-    told = {name: value for name, value in fitted.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def is_destructive(message: str) -> bool:
@@ -144,43 +151,24 @@ def bar(message: str, precision: float) -> float:
     return 1.0 - doubt * DESTRUCTIVE_DOUBT if is_destructive(message) else precision
 
 
-def floor(turn: Turn, reference: Reference | None) -> float:
-    """The least that an edit is accepted with: the only thing in play is meant, whatever the form.
+def bounded(turn: Turn, reference: Reference | None, probability: float) -> float:
+    """The probability, not far above the score of ``reference`` and not below what is sure.
 
-    Not where something else of the message points back, and found nothing.
+    The only thing in play is meant, whatever the form; not where something else of the message
+    points back, and found nothing.
     """
-    sole = reference is not None and reference.sole and not turn.unresolved
-    return SOLE if sole and is_plain(turn) else 0.0
+    if reference is None:
+        return probability
+    if reference.rule not in _OF_PEOPLE:
+        probability = min(probability, reference.score + HEADROOM)
+    sure = reference.sole and not turn.unresolved and _is_plain(turn)
+    return max(probability, SOLE) if sure else probability
 
 
-def ceiling(reference: Reference | None) -> float:
-    """The most that an edit may be accepted with: what hardly comes to mind is never sure.
-
-    Of the 49 edits below .6 in the dev chats nine are right; the tidy dialogues, where all are
-    right, have nine, and would have the model believe any. Who is meant by "he" or "they" is told
-    by person and number more than by what comes to mind.
-    """
-    if reference is None or reference.rule in _OF_PEOPLE:
-        return 1.0
-    return min(1.0, reference.score + HEADROOM)
-
-
-LONG_WORDS: Final = 15
-LONG_TARGET: Final = 3
-LONG_BEFORE: Final = 25
-BRIEF_WORDS: Final = 6
-BRIEF_BEFORE: Final = 10
-SHORT_BEFORE: Final = 8
-LATE: Final = 5
-"""Messages from which on much was talked about that a word may point to."""
-TAIL_CHARS: Final = 300
-"""The end of a reply: its summary, its options, its question."""
-
-_STOP: Final = words("function_words", "unsaid")
-_CONTENT: Final = re.compile(r"[a-z0-9_./@-]+")
-_OWN: Final = re.compile(r"['’]s\b")
-_NAMED: Final = re.compile(r"[A-Z_/.@0-9]")
-_CODE: Final = re.compile(r"[`{}@/\\_]")
+def _is_plain(turn: Turn) -> bool:
+    """Whether the talk so far is one of short requests, without code."""
+    said = [turn.message, *(one.text for one in _said(turn) if one.role == "user")]
+    return all(len(text.split()) <= LONG_WORDS and not _CODE.search(text) for text in said)
 
 
 def behind(turn: Turn, edit: Edit) -> Reference | None:
@@ -189,36 +177,6 @@ def behind(turn: Turn, edit: Edit) -> Reference | None:
     before = (one for one in reversed(turn.references) if one.end <= edit.start)
     first = turn.references[0] if turn.references else None
     return next(touching, next(before, first))
-
-
-def edit_signs(turn: Turn, edit: Edit) -> Signs:
-    """What is known of an edit before it is written: names and numbers, 0 and 1 for no and yes."""
-    reference = behind(turn, edit)
-    if reference is None or not reference.rule.startswith(_OF_REPLIES):
-        turn = replace(turn, history=())
-    text = (reference.target if reference else "") or edit.text.strip(" ,()")
-    target = content_words(text)
-    found = {**_of_rule(turn, edit, reference), **_of_message(turn.message, edit, target)}
-    found |= _of_target(text, target, reference)
-    found |= _of_conversation(turn, target)
-    found |= _of_kind(found)
-    if is_answered(turn):
-        found |= {f"{name}, reply known": found.get(name, 0.0) for name in _DIFFERENT}
-    return found
-
-
-READ_CHARS: Final = 8_000
-"""Characters of a message that are searched for the antecedent's words, for each edit anew."""
-
-_OF_REPLIES: Final = "answer."
-"""Rules that answer the assistant. For the others a reply counts before: where it brings up
-something newer nothing is proposed, and where it brings up nothing it says nothing."""
-
-_DIFFERENT: Final = (
-    *("kind pron", "kind np", "kind dem", "score", "head in message", "head in last message"),
-    *("head in reply", "words", "earlier messages"),
-)
-"""Signs that weigh differently where the assistant's reply is known."""
 
 
 def is_answered(turn: Turn) -> bool:
@@ -233,94 +191,74 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in found if word and word not in _STOP)
 
 
-def _of_rule(turn: Turn, edit: Edit, reference: Reference | None) -> Signs:
-    rule = reference.rule if reference else "none"
-    return {
-        f"kind {rule.partition('.')[0]}": 1.0,
-        "score": reference.score if reference else 0.0,
-        "unresolved": float(len(turn.unresolved)),
-        "several edits": float(len(turn.edits) > 1),
-        "far into the message": edit.start / max(1, len(turn.message)),
-        "characters before it": math.log1p(edit.start),
-    }
+def edit_signs(turn: Turn, edit: Edit) -> Signs:
+    """What is known of an edit before it is written: names and numbers, 0 and 1 for no and yes.
 
-
-def _of_message(message: str, edit: Edit, target: Sequence[str]) -> Signs:
-    count = len(message.split())
-    others = set(content_words(f"{message[: edit.start]} {message[edit.end : READ_CHARS]}"))
-    return {
-        "words": math.log1p(count),
-        "long": float(count > LONG_WORDS),
-        "head in message": float(_head(target) in others),
-        "all in message": float(bool(target) and others.issuperset(target)),
-        "words before it": math.log1p(len(content_words(message[: edit.start]))),
-        "lines": float("\n" in message),
-        "code": float(_CODE.search(message) is not None),
-        "question": float("?" in message),
-    }
-
-
-def _of_target(text: str, target: Sequence[str], reference: Reference | None) -> Signs:
-    repeated = reference is not None and _head(target) in content_words(reference.text)
-    return {
-        "words of target": float(len(target)),
-        "long target": float(len(target) > LONG_TARGET),
-        "named target": float(_NAMED.search(text) is not None),
-        "capital target": float(text[:1].isupper()),
-        "head repeated": float(bool(target) and repeated),
-    }
-
-
-def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
-    said = _said(turn)
-    users = [content_words(one.text) for one in said if one.role == "user"]
-    ages = (age for age, words in enumerate(reversed(users)) if _head(target) in words)
-    age = next(ages, None)
-    last = next((one.text for one in reversed(said) if one.role == "user"), "")
-    found = {
-        "reply known": float(is_answered(turn)),
-        "earlier messages": math.log1p(len(users)),
-        "head in last message": float(age == 0),
-        "head in message before": float(age == 1),
-        "head further back": float(age is not None and age > 1),
-        "head nowhere": float(age is None),
-        "all in last message": float(bool(users) and set(users[-1]).issuperset(target)),
-        "introduced": float(_introduces(last, target)),
-        "opened with it": float(len(users) == 1 and _introduces(last, target)),
-    }
-    lengths = _of_lengths(len(last.split()), len(turn.message.split()))
-    return {**found, **lengths, **dict(_of_reply(said, target))}
-
-
-def _of_kind(found: Signs) -> Signs:
-    """What tells more of one kind than of the others. The capital at the start tells nothing: the
-    shift key is not evidence.
+    The capital at the start tells nothing: the shift key is not evidence.
     """
-    pronoun, noun = found.get("kind pron", 0.0), found.get("kind np", 0.0)
-    further = 1.0 - found["head in last message"]
-    late = float(found["earlier messages"] >= math.log1p(LATE))
-    return {
+    reference = behind(turn, edit)
+    if reference is None or not reference.rule.startswith(_OF_REPLIES):
+        turn = replace(turn, history=())
+    text = (reference.target if reference else "") or edit.text.strip(" ,()")
+    target = content_words(text)
+    head = target[-1] if target else ""
+    message, kind = turn.message, reference.rule.partition(".")[0] if reference else "none"
+    others = set(content_words(f"{message[: edit.start]} {message[edit.end : READ_CHARS]}"))
+    said = _said(turn)
+    asked = [one.text for one in said if one.role == "user"]
+    replies = [one.text for one in said if one.role == "assistant"]
+    known = [content_words(one) for one in asked]
+    age = next((age for age, words in enumerate(reversed(known)) if head in words), None)
+    last = asked[-1] if asked else ""
+    before, now = len(last.split()), len(message.split())
+    introduced = _introduces(last, target)
+    late, further = len(asked) >= LATE, age != 0
+    found: Signs = {
+        f"kind {kind}": 1.0,
+        "score": reference.score if reference else 0.0,
+        "unresolved": len(turn.unresolved),
+        "several edits": len(turn.edits) > 1,
+        "far into the message": edit.start / max(1, len(message)),
+        "characters before it": math.log1p(edit.start),
+        "words before it": math.log1p(len(content_words(message[: edit.start]))),
+        "words": math.log1p(now),
+        "long": now > LONG_WORDS,
+        "lines": "\n" in message,
+        "code": _CODE.search(message) is not None,
+        "question": "?" in message,
+        "head in message": head in others,
+        "all in message": bool(target) and others.issuperset(target),
+        "words of target": len(target),
+        "long target": len(target) > LONG_TARGET,
+        "named target": _NAMED.search(text) is not None,
+        "capital target": text[:1].isupper(),
+        "head repeated": reference is not None and head in content_words(reference.text),
+        "reply known": is_answered(turn),
+        "earlier messages": math.log1p(len(asked)),
         "late": late,
-        "pronoun, late": pronoun * late,
-        "pronoun, not in last message": pronoun * further,
-        "noun, not in last message": noun * further,
-    }
-
-
-def _of_lengths(before: int, now: int) -> Signs:
-    """Words of the last message and of this one: what is said in passing is said briefly."""
-    return {
+        "head in last message": age == 0,
+        "head in message before": age == 1,
+        "head further back": age is not None and age > 1,
+        "head nowhere": age is None,
+        "all in last message": bool(known) and set(known[-1]).issuperset(target),
+        "introduced": introduced,
+        "opened with it": len(asked) == 1 and introduced,
         "words of last message": math.log1p(before),
-        "long last message": float(before > LONG_BEFORE),
-        "short last message": float(0 < before <= SHORT_BEFORE),
-        "both short": float(0 < before <= BRIEF_BEFORE and now <= BRIEF_WORDS),
+        "long last message": before > LONG_BEFORE,
+        "short last message": 0 < before <= SHORT_BEFORE,
+        "both short": 0 < before <= BRIEF_BEFORE and now <= BRIEF_WORDS,
+        "pronoun, late": kind == "pron" and late,
+        "pronoun, not in last message": kind == "pron" and further,
+        "noun, not in last message": kind == "np" and further,
     }
-
-
-def is_plain(turn: Turn) -> bool:
-    """Whether the talk so far is one of short requests, without code."""
-    said = [turn.message, *(one.text for one in _said(turn) if one.role == "user")]
-    return all(len(text.split()) <= LONG_WORDS and not _CODE.search(text) for text in said)
+    if replies:
+        reply = content_words(replies[-1])
+        found["head in reply"] = head in reply
+        found["all in reply"] = set(reply).issuperset(target)
+        found["head at the end of the reply"] = head in content_words(replies[-1][-TAIL_CHARS:])
+    if is_answered(turn):
+        found |= {f"{name}, reply known": found.get(name, 0.0) for name in _REPLIED}
+    return {name: float(value) for name, value in found.items()}
 
 
 def _introduces(message: str, target: Sequence[str]) -> bool:
@@ -330,22 +268,8 @@ def _introduces(message: str, target: Sequence[str]) -> bool:
     return bool(target) and re.search(pattern, message.lower()) is not None
 
 
-def _of_reply(said: Sequence[Utterance], target: Sequence[str]) -> Iterator[tuple[str, float]]:
-    reply = next((one.text for one in reversed(said) if one.role == "assistant"), None)
-    if reply is None:
-        return
-    words = content_words(reply)
-    yield "head in reply", float(_head(target) in words)
-    yield "all in reply", float(set(words).issuperset(target))
-    yield "head at the end of the reply", float(_head(target) in content_words(reply[-TAIL_CHARS:]))
-
-
 def _said(turn: Turn) -> Sequence[Utterance]:
     """What was said before; where only the context tells, with what each message referred to."""
     if turn.history:
         return turn.history
     return [Utterance(f"{one.user_message} {one.context_ref or ''}") for one in turn.context]
-
-
-def _head(target: Sequence[str]) -> str:
-    return target[-1] if target else ""

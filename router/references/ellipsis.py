@@ -1,4 +1,4 @@
-"""Messages that leave out what was said before: "Why?", "do that", "Which is longer?".
+"""Messages that leave out what was said before: "What about X?", "No, green", "Why?", "do that".
 
 Two questions that differ in one part ask for the same quantity of two things. What is compared
 is that quantity: the notice of the Servicer with the notice of the Trustee, not the parties.
@@ -6,172 +6,360 @@ is that quantity: the notice of the Servicer with the notice of the Trustee, not
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Final
 
-from kds.brain.turn import Edit, Reference
+from kds.brain.encoder import shared_encoder
+from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import difference, last_question, questions
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.question import Question, Span
+from kds.router.discourse.mention import agency
+from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.parallels import NUMBER, SAME_KIND, Fragment, best_slot, substitute
+from kds.router.discourse.question import Question
+from kds.router.discourse.question_slots import asked_again, asked_slot
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import singular
-from kds.router.language.word_forms import gerund
-from kds.router.language.words import Word
-from kds.router.references.rendering import bare_text, definite
-from kds.router.references.rule import Rule
-from kds.router.references.scene import SETTLED, Found, Scene, covered, cued, rewritten
+from kds.router.language.lexicon import readings, singular
+from kds.router.language.words import Analysis, Word
+from kds.router.references.caution import borrows_pronoun
+from kds.router.references.rendering import bare_text
+from kds.router.references.ruleset import Rule
+from kds.router.references.scene import Found, Scene, covered, cued, rewritten, search, written
 
+_LEAD_IN: Final = re.compile(
+    r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
+)
+_WISH: Final = re.compile(
+    r"^(?:(?:please|now|also|ok|okay|so|actually)\b[\s,]*)*"
+    r"(?:(?:i|we)(?:'d| would)? (?:want|need|like|would like|have)(?: you)? to|let's|"
+    r"(?:can|could|would) you(?: please)?|please)\s+",
+    re.I,
+)
+_EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
+_RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
+_MAKING: Final = re.compile(r"\bmake (?:that|it)$", re.I)
+_ABOUT: Final = re.compile(r"\babout$", re.I)
+_DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
+_VERSION: Final = re.compile(r"^v?\d+\.\d+")
+_FROM_TO: Final = re.compile(
+    r"\bfrom\s+\S*\d\S*\s+to\b|\S\.\w{1,5}\s+(?:to|as|into)\s+\S+\.\w{1,5}\b"
+)
+"""A value that changes ("from 6379 to 6380"), and one file that becomes another."""
+_CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_OF_OWN_VALUE: Final = words("verbs", "of_own_value")
+_LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
+_LATER_THAN: Final = re.compile(r"\b(?:before|until|up to|prior to) ")
+NEAR: Final = 0.25
+"""Least cosine of the names of two things of a kind: "header" and "footer" have .36, "timeout" and
+"worker" .16; of 46 pairs, .25 parts 37 rightly."""
+_COMMANDS: Final = frozenset({"imperative", "statement"})
 _PRONOUNS: Final = frozenset("it they he she that this these those".split())
 _AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
-_DENIAL: Final = re.compile(r"(?:not|no|otherwise)(?:\s+so)?", re.I)
-_FAILING: Final = frozenset({"fail", "refuse", "neglect", "omit", "forget", "decline"})
 _ALLOWED: Final = re.compile(r"(?:\w+ed|able) to (?P<deed>.+)")
-_ENDINGS: Final = " \t?!."
+_COPULAS: Final = frozenset({"is", "are", "was", "has", "have", "would"})
 _MEASURES: Final = words("qualities", "degrees")
 _AMOUNTS: Final = words("nouns", "amounts")
 
 
+def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "What about the Closing Date?": the last question, asked about something else."""
+    fragment, prefix = read_fragment(scene, rule)
+    if fragment is None or not scene.discourse:
+        return
+    question, moment = _continued(scene, prefix), scene.discourse.last
+    if question is not None:
+        alone = prefix == "" and " " not in scene.analysis.text.strip(" ?")  # "Really?"
+        text = "" if alone else _asked(scene, question, fragment, prefix)
+    elif prefix == "" or "same" in prefix.lower():
+        return  # of a command, `repeat` knows more
+    else:  # "And on macOS?" behind "Run the suite on Linux": the same of something else
+        slot = best_slot(moment.analysis, moment.mentions, fragment)
+        alike = slot is not None and slot.likeness >= SAME_KIND
+        text = substitute(moment.analysis, slot, fragment) if alike and slot else ""
+    if text and not borrows_pronoun(text := _without(_LEAD_IN, text), scene.analysis.text):
+        yield _whole(scene, rule, fragment, text)
+
+
+def _continued(scene: Scene, prefix: str) -> Question | None:
+    """The last question; "And X?" behind "Why?" goes on with what it asked the reason of."""
+    question = last_question(scene.discourse)
+    if question is None or question.span(question.wh).lower() != "why" or _ABOUT.search(prefix):
+        return question
+    before = (one for one in questions(scene.discourse) if one is not question)
+    plain = [w for w in _said(question) if w != "not"]
+    return next(
+        (one for one in islice(before, 1) if _said(one) == plain != [] and not one.copular),
+        question,
+    )
+
+
+def _said(question: Question) -> list[str]:
+    return [w.lower for w in question.words[slice(*question.predicate)]]
+
+
+def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
+    """The last question with the fragment in it; "" when it has no place for it."""
+    said, verb = fragment.text.lower(), readings(fragment.text.lower()).verb
+    addressed = question.subject_text.lower() in {"you", "we"}
+    if addressed and not fragment.prep and verb == said:
+        return ""  # "Can you build it?" + "and test": a request for one thing more
+    doing = _DOING.match(prefix) is not None
+    if doing and not question.indirect:
+        return ""  # of a command, `repeat` knows more; "could you tell me when" is none
+    tail = SAME_TAIL.search(scene.analysis.text)
+    said_so = f"{prefix} {tail[0] if tail else ''}".lower()
+    same, of_rule = "same" in said_so, "rule" in said_so or "the above" in said_so
+    if of_rule and question.copular and not question.is_polar:
+        return ""  # "What is the Closing Date?" asks for no rule
+    if fragment.mention is None and said in _LATER:
+        return _LATER_THAN.sub("after ", f"{question.text}?")
+    if doing and fragment.prep == "for":
+        fragment = replace(fragment, prep="")  # "do it for riot damage too"
+    asked = list(questions(scene.discourse))
+    at = next((i for i, one in enumerate(asked) if one is question), len(asked))
+    before = asked[at + 1] if at + 1 < len(asked) else None
+    if slot := asked_slot(question, fragment, before, oblique=same):
+        return asked_again(question, slot, fragment)
+    named = fragment.mention
+    about = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
+    if fragment.prep or same or about or named is None:
+        prep = fragment.prep or "for" * (same or about)
+        return f"{question.text} {prep} {fragment.text}?".replace("  ", " ")
+    return ""
+
+
+def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "No, green", "Sorry, Tuesday": the last command with another value."""
+    fragment, cue = read_fragment(scene, rule)
+    if fragment is None or not scene.discourse:
+        return
+    marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
+    if not fragment.label and not marked:
+        return  # "no problem" is not "no, problem"
+    moment, named = scene.discourse.last, fragment.text.lower()
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
+    value = fragment.label in {"COLOR", "NUMBER", "DAY", "MONTH"}
+    known = not value and any(named == m.head_text.lower() for m in scene.discourse.mentions())
+    if slot is None or (_MAKING.search(cue) and (slot.likeness < SAME_KIND or known)):
+        return  # "make that button purple" changes the button, "make that teal" the color before
+    text = _without(_LEAD_IN, substitute(moment.analysis, slot, fragment))
+    yield _whole(scene, rule, fragment, text)
+
+
+def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Do the same for X", "do it for X too": the last command, applied to something else."""
+    fragment, _ = read_fragment(scene, rule)
+    moment = _last_command(scene, rule) if fragment is not None else None
+    if fragment is None or moment is None:
+        return
+    prep, analysis = fragment.prep, moment.analysis
+    parallel = prep != "for" and any(m.prep == prep for m in moment.mentions)
+    named = fragment if parallel else replace(fragment, prep="")
+    if _has_own_value(moment, named):
+        return
+    slot = best_slot(analysis, moment.mentions, named, oblique=bool(prep))
+    alike = slot is not None and slot.likeness >= SAME_KIND
+    if not alike and not _EXPLICIT.search(scene.analysis.text):
+        return  # "and tests" may be anything; "and Spanish" after "into German" is clear
+    if slot is None or (not alike and prep not in {"", "for"}):
+        # "do that on a branch" says where, it does not replace what
+        text = f"{analysis.text.rstrip(' .!')} {prep or 'for'} {fragment.text}"
+    elif alike or _is_near(analysis.text[slot.start : slot.end], named.text):
+        text = substitute(analysis, slot, named)
+    else:
+        return  # "Set the timeout to 5 s", "the same for the worker": another kind of thing
+    text = _without(_WISH, text)  # "I want to add X" -> "Add X"
+    done = next((m.text for m in moment.mentions if m.role == "obj"), "")
+    if not borrows_pronoun(text, scene.analysis.text):
+        yield _whole(scene, rule, fragment, text, done)
+
+
+def _is_near(old: str, new: str) -> bool:
+    """Whether two phrases name things of a kind, by what they mean."""
+    if not shared_encoder().available:
+        return True
+    first, second = shared_encoder().encode([bare_text(old), bare_text(new)])
+    return float(first @ second) >= NEAR
+
+
+def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
+    """ "Rename UserService to AccountService", "Bump lodash to 4.17.21", "Change the port from 6379
+    to 6380": not those of another thing. "Rename getUser to fetchUser" tells by analogy what
+    getOrder becomes."""
+    said = moment.analysis.words
+    if any(_VERSION.search(word.text) for word in said) or _FROM_TO.search(moment.analysis.text):
+        return True
+    if not any(word.lemma in _OF_OWN_VALUE for word in said):
+        return False
+    values = [m for m in moment.mentions if m.prep in {"to", "as", "at"}]
+    old = next((m for m in moment.mentions if m.role == "obj" and not m.parts), None)
+    if fragment.mention is None or old is None or not values:
+        return True
+    changed = set(_CAMEL.findall(old.text)) - set(_CAMEL.findall(fragment.mention.text))
+    return any(changed.isdisjoint(_CAMEL.findall(value.text)) for value in values)
+
+
+def _last_command(scene: Scene, rule: Rule) -> Moment | None:
+    """What could be done again. "The shots go through walls" says that nothing was asked for."""
+    for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
+        mood = moment.analysis.clauses[-1].mood if moment.analysis.clauses else ""
+        if mood in _COMMANDS:
+            wished = mood == "imperative" or _WISH.search(moment.analysis.text)
+            return moment if wished else None
+    return None
+
+
+def _without(opening: re.Pattern[str], text: str) -> str:
+    """The text without this opening, and with the same capital."""
+    stripped = opening.sub("", text) or text
+    return stripped[:1].upper() + stripped[1:] if text[:1].isupper() else stripped
+
+
+def _whole(scene: Scene, rule: Rule, fragment: Fragment, text: str, target: str = "") -> Found:
+    start = scene.analysis.text.find(fragment.text)
+    span = start, start + len(fragment.text)
+    return rewritten(scene, rule, text, target or bare_text(fragment.text), span)
+
+
+SAME_TAIL: Final = re.compile(
+    r"\s*(?:(?:[-–—,;:(]+\s*)?\b(?:is (?:it|that) |(?:the |also )*)?(?:the )?same"
+    r"(?: (?:rule|thing|deal|question|story|answer|procedure|there|here|applies))?\)?"
+    r"|[\s,]+(?:please|pls|too|as well|also|then|though))+\W*$",
+    re.I,
+)
+"""What people say behind a fragment without saying more: "- same rule?", "too?"."""
+_EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
+
+
+def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
+    """The part behind the cue, when it is one phrase (with or without a preposition)."""
+    text = scene.analysis.text
+    for match in (search(pattern, text) for pattern in rule.signal.cues):
+        if match is None or match.start() > 0:
+            continue
+        rest = match.groupdict().get("rest") or text[match.end() :]
+        start = text.rfind(rest)
+        rest = SAME_TAIL.sub("", rest) if rule.signal.kind == "question" else rest
+        inside = _inside(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
+        if fragment := _phrase(scene.analysis, inside):
+            return fragment, text[:start].strip()
+    return None, ""
+
+
+def _inside(analysis: Analysis, start: int, end: int) -> list[Word]:
+    """The words between two characters, without "too" behind them and dashes in front."""
+    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
+    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
+        inside.pop()
+    while inside and inside[0].text in {",", "-", "–", "—"}:
+        inside.pop(0)
+    return inside
+
+
+def _phrase(analysis: Analysis, inside: list[Word]) -> Fragment | None:
+    """A noun phrase, a value or an adverb."""
+    if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
+        return None
+    governed = inside[0].pos == "ADP"
+    prep, body = inside[0].lower if governed else "", inside[governed:]
+    if not body:
+        return None
+    if body[0].pos == "ADV":
+        empty = len(body) > 1 or body[0].lower in _EMPTY_ADVERBS
+        return None if empty else Fragment(body[0].text, None, prep, "")
+    moved = any(w.pos == "ADP" and w.lower in {"to", "into", "as"} for w in body[1:])
+    if moved and not analysis.text.rstrip().endswith("?"):
+        return None  # "and the indexer to 4 GB" says what to do
+    text = analysis.text[body[0].start : body[-1].end]
+    phrase = analysis.phrase_at.get(body[0].i)
+    counted = NUMBER if all(word.pos == "NUM" for word in body) else ""
+    label = analysis.label(body[0].i, body[-1].i + 1) or counted
+    if phrase is None:
+        return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
+    named = (m for m in mentions_in(analysis, 0) if m.start == phrase.start and not m.parts)
+    mention = next(named, None)  # "the others" name nothing by themselves
+    inside_it = phrase.start < body[0].i
+    return None if mention is None or inside_it else Fragment(text, mention, prep, label)
+
+
+def _belongs_to_a_clause(word: Word, last: Word) -> bool:
+    """A verb or pronoun; not "furnished" of "a furnished unit"."""
+    participle = word.tag in {"VBN", "VBG"} and word.pos == "VERB" and word is not last
+    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not word.kind and not participle
+
+
 def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Why?", "By when?", "At what price?": a wh-phrase asks the last question anew."""
-    question = last_question(scene.discourse)
-    match = cued(rule, scene.analysis.text, at_start=True)
-    groups = match.groupdict() if match is not None else {}
-    asked, degree = (groups.get("ask") or "").strip(), groups.get("degree")
-    elliptic = asked.lower() == "why"  # the cue has seen all of "why doesn't it?"
-    if question is None or not asked or (not elliptic and _holds_a_sentence(scene)):
-        return
-    denied = any(w.lower in cc.NEGATIONS for w in scene.words)
-    if text := _asked_with(question, asked, denied=denied):
-        text = f"{text.rstrip('?')} {degree}?" if degree else text
-        yield rewritten(scene, rule, _capital(text, like=scene.analysis.text), question.about)
-
-
-def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "And if it doesn't?", "if not?", "And if the landlord refuses?"."""
-    question = last_question(scene.discourse)
-    match = cued(rule, scene.analysis.text, at_start=True)
-    if question is None or match is None:
-        return
-    whether = match.groupdict().get("what") is not None
-    rest = scene.analysis.text[match.end() :].strip(_ENDINGS)
-    text = _denied(question) if _DENIAL.fullmatch(rest) else _failing(scene, question, match.end())
-    if text := text or _completed(scene, question, match.end()):
-        opening = "What if" if whether else "What happens if"
-        whole = _capital(f"{opening} {text}?", scene.analysis.text)
-        yield rewritten(scene, rule, whole, question.about)
-    elif not whether and " " in rest and not _fails(_clause(scene, match.end())):
-        yield _behind(scene, rule, question, match.start("clause"))
-
-
-def _holds_a_sentence(scene: Scene) -> bool:
-    """ "What price applies" has a verb of its own."""
-    asks_who = any(w.lower == "who" for w in scene.words)
-    finite = () if asks_who else ("VBZ", "VBD")
-    return any(w.pos == "AUX" or w.tag in finite for w in scene.words)
-
-
-def _asked_with(question: Question, asked: str, *, denied: bool) -> str:
-    """The question with another wh-phrase, or with one more.
+    """ "Why?", "By when?", "At what price?": a wh-phrase asks the last question anew.
 
     "Can I revoke a token" + "How" -> "How can I revoke a token?"; where the wh-phrase is the
     subject or the predicate, it stays: "Who approves it, and by when?".
     """
-    if question.is_polar and question.subject_text.lower() == "there":
-        return ""  # "Is there a penalty?" + "How much?"
-    if asked.lower().startswith("who "):
-        return f"{question.text}, and {_lower(asked)}?"  # "who decides"
-    negated = denied and asked.lower().startswith("why")
-    asked = asked.split(" ")[0] if negated else asked
-    if inverted := _inverted(question, asked, "not " * negated):
-        return inverted
-    if question.indirect and question.wh_is_adverbial:
-        return f"{asked}{question.main.removeprefix(question.span(question.wh))}?"
-    if negated or question.span(question.wh).lower() == asked.lower():
-        return ""
-    return f"{question.text}, and {_lower(asked)}?"
+    question, match = last_question(scene.discourse), cued(rule, scene.analysis.text, at_start=True)
+    asked = (match.groupdict().get("ask") or "").strip() if match is not None else ""
+    if question is None or match is None or not asked:
+        return
+    first = asked.lower().split(" ")[0]
+    negated = first == "why" and any(w.lower in cc.NEGATIONS for w in scene.words)
+    leaves = question.wh_is_adverbial and not question.copular  # by what date: it leaves no hole
+    if first != "who" and question.aux is not None and (question.is_polar or leaves):
+        helper = _lower(question.words[question.aux].text)
+        asked, denial = ("why", "not ") if negated else (asked, "")
+        text = f"{asked} {helper} {question.subject_text} {denial}{question.said}".strip()
+    elif question.indirect and question.wh_is_adverbial and first != "who":
+        text = f"{asked}{question.main.removeprefix(question.span(question.wh))}"
+    elif negated or question.span(question.wh).lower() == asked.lower():
+        return
+    else:
+        text = f"{question.text}, and {_lower(asked)}"
+    if question.subject_text.lower() != "there":  # "Is there a penalty?" + "How much?"
+        degree = match.groupdict().get("degree") or ""  # "why so early"
+        yield rewritten(scene, rule, f"{text} {degree}".strip() + "?", question.about)
 
 
-def _inverted(question: Question, asked: str, negation: str) -> str:
-    """The wh-phrase before the auxiliary; "" where the one that is there must stay."""
-    aux, subject = question.aux, question.subject_text
-    if not question.is_polar and not _is_adverbial(question):
-        return ""
-    if aux is not None and subject:
-        before = f"{question.span(question.fronted)} " if _has_front(question) else ""
-        helper = _lower(question.words[aux].text)
-        return f"{before}{asked} {helper} {subject} {negation}{question.said}".strip() + "?"
-    return f"{asked} {_lower(question.main)}?" if question.is_polar else ""
-
-
-def _has_front(question: Question) -> bool:
-    return question.fronted[0] < question.fronted[1]
-
-
-def _is_adverbial(question: Question) -> bool:
-    """True when the wh-phrase can go without leaving a hole: when, why, how, by what date."""
-    return question.aux is not None and not question.copular and question.wh_is_adverbial
-
-
-def _be(question: Question) -> str:
-    return "are" if question.is_plural else "is"
-
-
-def _denied(question: Question) -> str:
-    """ "if not": the last question, denied."""
-    if question.verb is None or not question.subject_text:
-        return ""
-    helper, said = "do" if question.is_plural else "does", question.action
-    if question.being:
-        helper, said = question.being, question.said
-    elif said.startswith("be "):
-        helper, said = _be(question), said.removeprefix("be ")
-    return f"{question.subject_text} {helper} not {said}"
-
-
-def _fails(words: list[Word]) -> bool:
-    """ "he fails": without what he, of the question before, fails to do."""
-    return len(words) == 2 and words[0].lower in _PRONOUNS and words[-1].lemma in _FAILING
-
-
-def _failing(scene: Scene, question: Question, offset: int) -> str:
-    """ "he fails" -> "the Servicer fails to make advances"; "" for anything else."""
-    words = _clause(scene, offset)
-    if not _fails(words) or not question.action or question.being:
-        return ""
-    subject = question.subject_text
-    return f"{subject} {words[-1].lower} to {question.action}" if subject else ""
+def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "And if it doesn't?", "And if the landlord refuses?"."""
+    text, question = scene.analysis.text, last_question(scene.discourse)
+    match = cued(rule, text, at_start=True)
+    if question is None or match is None:
+        return
+    whether = match.groupdict().get("what") is not None
+    if said := _completed(scene, question, match.end()):
+        opening = "what if" if whether else "what happens if"
+        yield rewritten(scene, rule, f"{opening} {said}?", question.about)
+    elif not whether and " " in text[match.end() :].strip():
+        # "Who repairs it if the landlord refuses?"
+        at, (first, stop) = match.start("clause"), question.condition
+        again = first < stop and text[at:].lower().startswith(question.words[first].lower)
+        main = question.analysis.span(question.start, first) if again else question.main
+        found = rewritten(scene, rule, f"{main} {text[at].lower()}", question.about, (0, 0))
+        yield replace(found, edits=(replace(found.edits[0], end=at + 1),), whole=False)
 
 
 def _completed(scene: Scene, question: Question, offset: int) -> str:
     """ "it doesn't" -> "the Servicer doesn't make advances"; "" when the clause has a verb."""
-    words = _clause(scene, offset)
-    cut = len(words)
-    while cut and words[cut - 1].lower in {"n't", "not", "never"}:
+    text = scene.analysis.text
+    clause = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
+    while clause and clause[-1].lower in {"so", "that", "either", "then"}:
+        clause.pop()
+    cut = len(clause)
+    while cut and clause[cut - 1].lower in {"n't", "not", "never"}:
         cut -= 1
-    if cut < 2 or any(w.pos == "VERB" for w in words[: cut - 1]):
+    if cut < 2 or any(w.pos == "VERB" for w in clause[: cut - 1]):
         return ""
-    said = _complement(question, words[cut - 1])
-    subject = scene.analysis.text[words[0].start : words[cut - 2].end]
+    said = _complement(question, clause[cut - 1].lower)
+    subject = text[clause[0].start : clause[cut - 2].end]
     if subject.lower() in _PRONOUNS and question.subject_text:
         subject = question.subject_text
-    helper = scene.analysis.text[words[cut - 1].start : words[-1].end]
+    helper = text[clause[cut - 1].start : clause[-1].end]
     return f"{subject} {helper} {said}" if said else ""
 
 
-def _clause(scene: Scene, offset: int) -> list[Word]:
-    """The words behind the conjunction, without "either" or "then" at the end."""
-    words = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
-    while words and words[-1].lower in {"so", "that", "either", "then"}:
-        words.pop()
-    return words
-
-
-def _complement(question: Question, helper: Word) -> str:
+def _complement(question: Question, does: str) -> str:
     """What belongs behind the auxiliary: "make advances", and "informed" behind "isn't"; "" where
     nothing does.
     """
-    said, does = question.action, helper.lower
+    said = question.action
     if does not in _AUXILIARIES or said.startswith("happen"):
         return ""
     if not question.being:
@@ -183,18 +371,6 @@ def _complement(question: Question, helper: Word) -> str:
     return allowed["deed"] if allowed else f"be {said}" if does in cc.MODALS else ""
 
 
-def _behind(scene: Scene, rule: Rule, question: Question, at: int) -> Found:
-    """The question with the clause behind it: "Who repairs it if the landlord refuses?"."""
-    text, old = scene.analysis.text, question.condition
-    again = old[0] < old[1] and text[at:].lower().startswith(question.words[old[0]].lower)
-    main = question.analysis.span(question.start, old[0]) if again else question.main
-    return Found(
-        (Reference("", 0, 0, question.about, rule.id, SETTLED),),
-        (Edit(0, at + 1, f"{_capital(main, like=text)} {text[at].lower()}"),),
-        f"a condition of the question before ({rule.id}): '{main}'",
-    )
-
-
 def _lower(text: str) -> str:
     """Without the capital of a sentence start."""
     first = text.split(" ", 1)[0]
@@ -202,150 +378,89 @@ def _lower(text: str) -> str:
     return text[0].lower() + text[1:] if text and plain and first != "I" else text
 
 
-def _capital(text: str, like: str) -> str:
-    return text[0].upper() + text[1:] if like[:1].isupper() else text
-
-
 def find_comparisons(scene: Scene, rule: Rule) -> Iterator[Found]:
     """Which of the two, and how the last one compares with one more."""
-    text = scene.analysis.text
+    text, question = scene.analysis.text, last_question(scene.discourse)
     match = cued(rule, text, at_start=True)
     if match is None or " or " in text.lower():
         return
-    if alike := match.groupdict().get("alike"):
-        if other := _likened(scene, alike.strip()):
-            whole = f"{text.rstrip(_ENDINGS)} as {definite(other)}?"
-            yield rewritten(scene, rule, whole, other.text)
-        return
-    said = match["said"].strip().rstrip(" ?.!")
-    which = match.groupdict().get("which")
-    written, about = _alternatives(scene, which, said) if which else _compared(scene, said)
-    if written:
-        opening = written[0].upper() if text[:1].isupper() else written[0]
-        yield rewritten(scene, rule, f"{opening}{written[1:]}?", about)
+    said, which = match["said"].strip(" ?.!"), match.groupdict().get("which")
+    if which:
+        if found := _alternatives(scene, which, said):
+            yield rewritten(scene, rule, *found)
+    elif question is not None and question.subject_text and not question.is_polar:
+        # "Is that more than in Paris": "that" is what the last question is about
+        whole = f"{question.text}, and is that {said}?" if _is_quantity(question) else ""
+        if question.copular:
+            be = "are" if question.is_plural else "is"
+            whole = f"{be} {question.subject_text} {said}?"
+        if whole:
+            yield rewritten(scene, rule, whole, question.about)
 
 
-def _alternatives(scene: Scene, which: str, said: str) -> tuple[str, str]:
-    """ "Which is longer" with the two things, which the context remembers; "" when no two questions
-    vary one thing.
+def _alternatives(scene: Scene, which: str, said: str) -> tuple[str, str] | None:
+    """ "Which is longer" with the two things, which the context remembers, and these; None when
+    no two of the last questions vary one thing.
     """
-    pair = _pair(scene)
-    if pair is None:
-        return "", ""
-    one, first, two, second = pair
-    left, right = one.span(first), two.span(second)
-    about = bare_text(f"{left} or {right}")
-    if _names_it(two, second):
-        return f"{which} {said}, {one.subject_text} or {two.subject_text}", about
-    if _is_quantity(two) and not _comes(said):
-        before = two.analysis.text[two.words[two.first].start : two.words[second[0]].start]
-        after = two.analysis.text[two.words[second[1] - 1].end : two.words[two.end - 1].end]
-        return f"{before}{left} or {right}{after}, and {which.lower()} {said}", about
-    return f"{which} {said}, {left} or {right}", about
-
-
-def _comes(said: str) -> bool:
-    """ "comes first", "lives longer": said of the things themselves."""
-    first = said.split(" ", 1)[0].lower()
-    return first not in {"is", "are", "was", "has", "have", "would"}
-
-
-def _pair(scene: Scene) -> tuple[Question, Span, Question, Span] | None:
-    """The newest two questions that differ in one part."""
-    for newer, older in pairwise(islice(questions(scene.discourse), 4)):
-        found = difference(older, newer)
-        if found is not None:
-            return older, found.first, newer, found.second
+    for two, one in pairwise(islice(questions(scene.discourse), 4)):
+        found = difference(one, two)
+        if found is None:
+            continue
+        left, right = one.span(found.first), two.span(second := found.second)
+        about = bare_text(f"{left} or {right}")
+        first, stop = two.subject
+        if first <= second[0] and second[1] <= stop and (first, stop) != second:
+            return f"{which} {said}, {one.subject_text} or {two.subject_text}?", about
+        of_things = said.split(" ", 1)[0].lower() not in _COPULAS  # "comes first", "lives longer"
+        if of_things or not _is_quantity(two):
+            return f"{which} {said}, {left} or {right}?", about
+        text, words = two.analysis.text, two.words
+        before = text[words[two.first].start : words[second[0]].start]
+        after = text[words[second[1] - 1].end : words[two.end - 1].end]
+        return f"{before}{left} or {right}{after}, and {which.lower()} {said}?", about
     return None
-
-
-def _names_it(question: Question, part: Span) -> bool:
-    """The part stands in the subject, which is more than the part: "the rate on Term Loans"."""
-    first, stop = question.subject
-    inside = first <= part[0] and part[1] <= stop
-    return inside and (first, stop) != part
 
 
 def _is_quantity(question: Question) -> bool:
     """How much, how long, when, by what date: something that is more or less than another."""
-    words = [w.lower for w in question.words[question.wh[0] : question.wh[1]]]
-    counted = any(w in _MEASURES | _AMOUNTS for w in words) and {"how", "what"} & set(words)
-    return bool(counted) or "when" in words or any(w.rstrip("s") in _AMOUNTS for w in words)
-
-
-def _compared(scene: Scene, said: str) -> tuple[str, str]:
-    """ "Is that more than in Paris": "that" is what the last question is about."""
-    question = last_question(scene.discourse)
-    if question is None or question.is_polar or not question.subject_text:
-        return "", ""
-    if question.copular:
-        return f"{_be(question)} {question.subject_text} {said}", question.about
-    return f"{question.text}, and is that {said}" if _is_quantity(question) else "", question.about
-
-
-def _likened(scene: Scene, named: str) -> Mention | None:
-    """What the thing ``named`` is the same as: a thing of its kind that was asked about."""
-    question = last_question(scene.discourse)
-    other = question.subject_mention if question is not None and question.copular else None
-    mine = next((m for m in scene.mentions if named.endswith(m.text)), None)
-    if other is None or mine is None or mine.head != other.head or mine.same_thing(other):
-        return None
-    return other
+    words = {w.lower for w in question.words[slice(*question.wh)]}
+    counted = bool(words & (_MEASURES | _AMOUNTS)) and bool({"how", "what"} & words)
+    return counted or "when" in words or any(w.rstrip("s") in _AMOUNTS for w in words)
 
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
-    question = _last_deed(scene) if rule.render.text != "topic" else last_question(scene.discourse)
-    match = cued(rule, scene.analysis.text)
-    if question is None or match is None or not _is_question(scene):
-        return
-    if covered(rule, scene.analysis.text, *match.span("ref")):
+    """ "Can they do that on Tuesdays?", "if I miss that deadline": what was asked about."""
+    text, question = scene.analysis.text, _last_deed(scene)
+    match = cued(rule, text)
+    asks = text.rstrip().endswith("?") or any(c.mood == "question" for c in scene.analysis.clauses)
+    if question is None or match is None or not asks or covered(rule, text, *match.span("ref")):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
-    kind = rule.render.text
-    text = _meant(scene, question, at, kind)
-    if not text:
-        return
-    start, end = match.span("ref")
-    yield Found(
-        (Reference(match["ref"], start, end, question.about, rule.id, SETTLED),),
-        (Edit(start, end, text),),
-        f"'{match['ref']}' is what the question before asks about ({rule.id}): '{text}'",
-    )
+    if meant := _MEANT.get(rule.render.text, _as_action)(scene, question, at):
+        yield written(scene, rule, match.span("ref"), meant, question.about)
 
 
-def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "How much notice does it have to give?" -> "... to resign": what for is left out."""
-    question = last_question(scene.discourse)
-    match = cued(rule, scene.analysis.text)
-    words = [w for w in scene.words if w.pos != "PUNCT"]
-    if question is None or match is None or not words or not question.is_agentive:
-        return
-    action, last = question.action, words[-1]
-    verb = question.verb
-    bare = verb is not None and verb.lower == verb.lemma and verb.lemma not in cc.COPULAS
-    if not action or not bare or last.lemma not in rule.signal.verbs or last.pos == "NOUN":
-        return
-    if verb is not None and verb.lemma in {"be", "have", "get", last.lemma}:
-        return
-    yield Found(
-        (Reference("", last.end, last.end, question.about, rule.id, SETTLED),),
-        (Edit(last.end, last.end, f" to {action}"),),
-        f"what for is left out ({rule.id}): 'to {action}'",
-    )
+def _last_deed(scene: Scene) -> Question | None:
+    """The newest question that says what is done; "What would that cost?" does not."""
+    for question in islice(questions(scene.discourse), 3):
+        words = question.words[slice(*question.subject)]
+        vague = len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES | {"it"}
+        done = bool(words) and words[0].tag == "VBG"  # "What does cancelling it cost?"
+        if question.verb is not None and not vague and not done:
+            return question
+    return None
 
 
-def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:
-    """What the words at ``at`` stand for, by the ``text`` of the rule."""
-    if kind == "if":
-        return _as_condition(question)
-    if kind == "of":
-        return _as_matter(scene, question, at)
-    if kind == "topic":
-        return _as_topic(question)
-    if kind == "some":
-        return _as_quantity(scene, at)
-    return _as_action(scene, question, at, kind)
+def _as_action(scene: Scene, question: Question, at: int) -> str:
+    """ "do that" -> "work from home"."""
+    verb, done = question.verb, scene.lower(at)
+    if verb is None or verb.lemma in {"be", "do", "happen", "mean", "apply"}:
+        return ""
+    if not question.action or verb.lower != verb.lemma:
+        return ""
+    if done == "does":
+        return question.finite()
+    return question.doing() if done == "doing" else question.action
 
 
 def _as_matter(scene: Scene, question: Question, at: int) -> str:
@@ -356,104 +471,28 @@ def _as_matter(scene: Scene, question: Question, at: int) -> str:
     return f"the {noun.text} for {doing}" if doing and not known else ""
 
 
-def _as_topic(question: Question) -> str:
-    """ "given the above": what was asked about, a deed or a thing."""
-    if question.is_agentive:
-        return question.doing()
-    if question.verb is not None and question.verb.lemma == "happen":
-        return _as_failure(question)
-    named = (m for m in question.mentions if m.topic and not m.parts)
-    topic = next(named, None)
-    return definite(topic) if topic is not None else ""
-
-
-def _as_quantity(scene: Scene, at: int) -> str:
+def _as_quantity(scene: Scene, question: Question, at: int) -> str:
     """ "if I don't submit any" -> "any evidence": what the same verb had for object."""
     verb = scene.words[at - 1]
-    if at == 0 or verb.pos != "VERB":
-        return ""
-    for mention in scene.discourse.mentions():
+    for mention in scene.discourse.mentions() if at and verb.pos == "VERB" else ():
         if mention.verb == verb.lemma and mention.role == "obj" and not mention.parts:
             return f"{scene.words[at].text} {mention.text}"
     return ""
 
 
-def _last_deed(scene: Scene) -> Question | None:
-    """The newest question that says what is done; "What would that cost?" does not."""
-    for question in islice(questions(scene.discourse), 3):
-        words = question.words[question.subject[0] : question.subject[1]]
-        vague = len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES | {"it"}
-        done = bool(words) and words[0].tag == "VBG"  # "What does cancelling it cost?"
-        if question.verb is not None and not vague and not done:
-            return question
-    return None
+_MEANT: Final = {"": _as_action, "of": _as_matter, "some": _as_quantity}
+"""What words stand for, by the ``text`` of their rule."""
 
 
-def _as_condition(question: Question) -> str:
-    """ "in that case" -> "if the Committee rejects the application"."""
-    said = question.condition
-    if said[0] < said[1]:
-        return question.span(said)
-    if question.fronted[0] < question.fronted[1]:
-        return question.span(question.fronted).rstrip(",")
-    stated = question.stated() if question.is_polar else ""
-    return f"if {stated}" if stated else ""
-
-
-def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
-    """ "do that" -> "work from home", "for that" -> "for working from home"."""
-    verb = question.verb
-    if verb is not None and verb.lemma == "happen" and kind == "ing":
-        doing = _as_failure(question)
-        return f"{scene.words[at].text} {doing}" if doing else ""
-    if verb is None or not question.action or verb.lemma in {"be", "do", "happen", "mean", "apply"}:
-        return ""
-    if kind == "subject":
-        return _as_subject(question, verb)
-    if kind == "ing" and scene.words[at].lower in {"of", "about"}:
-        doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
-        return f"{scene.words[at].text} {question.subject_text} {doing}" if doing else ""
-    if kind == "ing":
-        doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
-        preposition = scene.words[at].text
-        if preposition.lower() == "instead":
-            preposition += " of"
-        return f"{preposition} {doing}" if doing else ""
-    if verb.lower != verb.lemma:
-        return ""
-    done = scene.words[at].lower
-    if done == "does":
-        return question.finite()
-    return question.doing() if done == "doing" else question.action
-
-
-def _as_subject(question: Question, verb: Word) -> str:
-    """ "Can I cancel a plan?", "Who approves travel?": cancelling a plan, approving travel."""
-    asked = question.span(question.wh).lower()
-    if asked == "who" and not question.subject_text and verb.tag == "VBZ":
-        return question.action.replace(verb.text, gerund(verb.lemma), 1)
-    able = (question.is_polar or asked == "how") and question.is_agentive
-    return question.doing() if able and verb.lemma != "have" else ""
-
-
-def _as_failure(question: Question) -> str:
-    """What happens, of "What happens if the Servicer fails to report?": the Servicer failing to
-    report; "" where the condition has no plain verb.
-    """
-    first, stop = question.condition
-    words = [w for w in question.words[first + 1 : stop] if w.pos in {"VERB", "AUX"}]
-    if not words or words[0].i == first + 1:
-        return ""
-    verb, subject = words[0], question.span((first + 1, words[0].i))
-    denied = verb.lower in cc.DO and question.words[verb.i + 1].lower in cc.NEGATIONS | {"n't"}
-    verb = words[1] if denied and len(words) > 1 else verb
-    if verb.pos == "AUX" or verb.tag not in {"VB", "VBZ"}:
-        return ""
-    doing = f"{'not ' * denied}{gerund(verb.lemma)}"
-    return f"{subject} {doing} {question.span((verb.i + 1, stop))}".strip()
-
-
-def _is_question(scene: Scene) -> bool:
-    return scene.analysis.text.rstrip().endswith("?") or any(
-        clause.mood == "question" for clause in scene.analysis.clauses
-    )
+def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "How much notice does it have to give?" -> "... to resign": what for is left out."""
+    question, match = last_question(scene.discourse), cued(rule, scene.analysis.text)
+    if question is None or match is None or not question.is_agentive:
+        return
+    last = next(w for w in reversed(scene.words) if w.pos != "PUNCT")
+    verb, action = question.verb, question.action
+    if last.lemma not in rule.signal.verbs or last.pos == "NOUN" or verb is None or not action:
+        return
+    light = cc.COPULAS | {"be", "have", "get", last.lemma}
+    if verb.lower == verb.lemma and verb.lemma not in light:
+        yield written(scene, rule, (last.end, last.end), f" to {action}", question.about)

@@ -19,7 +19,8 @@ def definite(mention: Mention) -> str:
     "caching") and get the article when they are countable things written tersely.
     """
     if mention.parts:
-        return _joined([definite(part) for part in mention.parts], mention.conjunction)
+        *others, last = [definite(part) for part in mention.parts]
+        return f"{', '.join(others)} {mention.conjunction} {last}"
     article = _article(mention)
     named = bare(mention)
     text = f"{named} called {mention.name}" if mention.called else named
@@ -45,12 +46,6 @@ def _article(mention: Mention) -> str:
     return "the" if mention.label in _COUNTABLE_LABELS else ""
 
 
-def _joined(texts: list[str], conjunction: str) -> str:
-    if len(texts) <= 2:
-        return f" {conjunction} ".join(texts)
-    return ", ".join(texts[:-1]) + f" {conjunction} " + texts[-1]
-
-
 def possessive(text: str) -> str:
     """
     >>> possessive("the YAML parser"), possessive("the tests")
@@ -67,17 +62,12 @@ def in_place_of(original: str, text: str) -> str:
     >>> in_place_of("It", "src/a.py"), in_place_of("THIS", "the parser")
     ('src/a.py', 'the parser')
     """
-    if len(original) > 1 and original.isupper():  # it is stressed, or all of the message is
+    stressed = len(original) > 1 and original.isupper()  # or all of the message is in capitals
+    if stressed or not original[:1].isupper():
         return text
-    if (
-        original[:1].isupper()
-        and original != "I"
-        and text.startswith(("the ", "my ", "our ", "your ", "both "))
-    ):
-        return text[0].upper() + text[1:]
-    if original[:1].isupper() and text[:1].islower() and text.replace(" ", "").isalpha():
-        return text[0].upper() + text[1:]
-    return text
+    known = original != "I" and text.startswith(("the ", "my ", "our ", "your ", "both "))
+    plain = text[:1].islower() and text.replace(" ", "").isalpha()
+    return text[0].upper() + text[1:] if known or plain else text
 
 
 _DOUBLED: Final = re.compile(
@@ -106,24 +96,20 @@ def _faults(text: str) -> int:
 
 
 def bare(mention: Mention) -> str:
-    """The phrase for `context_ref`: no article in front.
-
-    >>> bare_text("the save button and the cancel button")
-    'save button and the cancel button'
-    """
+    """The phrase for `context_ref`: no article in front, and without its number: once "two
+    progress bars" are there, they are "the progress bars"."""
     if mention.parts:
         return bare_text(definite(mention))
-    return _uncounted(mention)
-
-
-def _uncounted(mention: Mention) -> str:
-    """Without its number: once "two progress bars" are there, they are "the progress bars"."""
     first, _, rest = mention.text.partition(" ")
     counted = mention.number == "pl" and (first.isdigit() or first.lower() in cc.NUMBERS)
     return rest if counted and rest else mention.text
 
 
 def bare_text(text: str) -> str:
-    """``text`` without a leading article."""
+    """``text`` without a leading article.
+
+    >>> bare_text("the save button and the cancel button")
+    'save button and the cancel button'
+    """
     first, _, rest = text.partition(" ")
     return rest if first.lower() in {"the", "a", "an"} and rest else text

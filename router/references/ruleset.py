@@ -1,18 +1,20 @@
-"""Loads the reference rules, the entity patterns and the knowledge from YAML.
+"""Reference rules, names of things and knowledge about them, as their YAML files have them.
 
 Packaged files live in `rules/`; a workspace's `kds-brain/rules/*.yaml` overlays them: a file
 of the same name replaces the packaged one, and a rule of the same id replaces that rule. All
 problems of all files are gathered before RuleFileError is raised.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Literal, TypeVar
 
-from kds.brain.errors import Problem, RuleFileError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from kds.brain.errors import Problem, RuleFileError, place_of
 from kds.brain.yaml_files import (
     NOTHING,
     Document,
@@ -25,19 +27,162 @@ from kds.brain.yaml_files import (
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
-from kds.router.references.rule import (
-    EntityFile,
-    KnowledgeFile,
-    Rule,
-    RuleEntry,
-    RuleFile,
-    RuleTest,
-    Signal,
-)
 
 PACKAGED: Final = Path(__file__).parent / "rules"
 ENTITIES: Final = "entities.yaml"
 KNOWLEDGE: Final = "knowledge.yaml"
+
+SignalKind = Literal[
+    "pronoun", "demonstrative", "noun", "one", "both", "order", "which", "place", "repeat",
+    "relation", "question", "correction", "attribute", "part", "quality", "constraint", "focus",
+    "switch", "bare", "condition", "action", "purpose", "comparison", "pattern", "agreement",
+]  # fmt: skip
+UNCHANGED: Final = "unchanged"
+"""Value of ``out`` in a test that expects the message to stay as it is."""
+
+
+def _regex(source: object) -> Pattern:
+    """A pattern that is checked later, where its line is known."""
+    if not isinstance(source, str):
+        raise PydanticCustomError("string_type", "must be text")
+    return Pattern(source, "", False, source)
+
+
+Words = Annotated[frozenset[str], Field(strict=False)]
+_Regex = Annotated[Pattern, PlainValidator(_regex), WithJsonSchema({"type": "string"})]
+Regexes = Annotated[tuple[_Regex, ...], Field(strict=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+
+class Signal(_Strict):
+    """What in a message calls for an antecedent. ``kind`` names the mechanism."""
+
+    kind: SignalKind
+    lemma: Words = frozenset()
+    determiners: Words = frozenset()
+    nouns: Words = frozenset()
+    verbs: Words = frozenset()
+    cues: Regexes = ()
+    """The message must match one of these."""
+    unless: Regexes = ()
+    """No signal where one of these covers it."""
+    offers: Regexes = ()
+    """The reply's last sentence must match one of these (kind agreement); group ``action``."""
+
+
+class AntecedentNeed(_Strict):
+    """What a rule may point to. See `salience` for scores and margins."""
+
+    number: Literal["sg", "pl", "any"] = "any"
+    person: bool | None = None
+    min_score: float = Field(default=0.12, ge=0, le=1)
+    min_margin: float = Field(default=0.10, ge=0, le=1)
+    decay: float = Field(default=0.72, gt=0, le=1)
+    """Weight that each message in between costs."""
+    max_age: int = Field(default=9, ge=0, le=9)
+    """How many messages back, at most."""
+    match: Literal["any", "head", "type", "head_or_type"] = "any"
+
+
+class Render(_Strict):
+    """With which preposition an antecedent is written, or a text of its own."""
+
+    preposition: str = ""
+    text: str = ""
+
+
+class RuleTest(_Strict):
+    """Messages before, the message, and what must come out."""
+
+    context: list[str] = []
+    reply: str = ""
+    """What the assistant answered to the last message of the context."""
+    message: str = Field(alias="in", min_length=1)
+    out: str | list[str] = UNCHANGED
+    switch: bool = False
+    _where: str = PrivateAttr("")
+
+    @property
+    def where(self) -> str:
+        """Its place, ``path:line``."""
+        return self._where
+
+    @property
+    def expected(self) -> list[str]:
+        """Accepted outcomes; empty when the message must stay as it is."""
+        if self.out == UNCHANGED:
+            return []
+        return [self.out] if isinstance(self.out, str) else self.out
+
+    @property
+    def fires(self) -> bool:
+        """Whether the rule has to act."""
+        return bool(self.expected) or self.switch
+
+
+class Rule(_Strict):
+    """A reference rule with its tests."""
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_.-]*$")
+    description: str = ""
+    enabled: bool = True
+    priority: int = 50
+    signal: Signal
+    antecedent: AntecedentNeed = AntecedentNeed()
+    render: Render = Render()
+    tests: list[RuleTest] = []
+    _where: str = PrivateAttr("")
+
+    @property
+    def where(self) -> str:
+        """Its place, ``path:line``."""
+        return self._where
+
+
+class RuleFile(_Strict):
+    """A file of reference rules."""
+
+    rules: list[Rule] = Field(min_length=1)
+
+
+class _Items(_Strict):
+    """The same before its rules are looked at: one that is wrong does not hide the others."""
+
+    rules: list[object] = Field(min_length=1)
+
+
+class EntityEntry(_Strict):
+    """Terms under one label; ``aliases`` maps a canonical name to other ways to write it."""
+
+    label: str = Field(pattern=r"^[A-Z][A-Z_]*$")
+    terms: list[str] = []
+    aliases: dict[str, list[str]] = {}
+    plural: bool = True
+
+
+class EntityFile(_Strict):
+    """entities.yaml."""
+
+    entities: list[EntityEntry]
+
+
+class SelectionEntry(_Strict):
+    """What is usually done to what."""
+
+    things: list[str] = Field(min_length=1)
+    verbs: list[str] = []
+    predicates: list[str] = []
+
+
+class KnowledgeFile(_Strict):
+    """knowledge.yaml."""
+
+    selections: list[SelectionEntry] = []
+    types: dict[str, list[str]] = {}
+    surfaces: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,56 +211,48 @@ def load_rules(
         raise RuleFileError([own])
     files |= {path.name: path for path in own}
     ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
-    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged))
-
-
-@dataclass(frozen=True, slots=True)
-class _RuleTexts:
-    """The rule files in the order in which they count, each with its text."""
-
-    texts: tuple[tuple[Path, str | Problem], ...]
-    packaged: Path
+    return _ruleset(tuple((path, read_text(path)) for path in ordered), packaged)
 
 
 @lru_cache(maxsize=16)
-def _ruleset(found: _RuleTexts) -> RuleSet:
+def _ruleset(texts: tuple[tuple[Path, str | Problem], ...], packaged: Path) -> RuleSet:
     """The same files with the same texts are one set for the whole process."""
     problems: list[Problem] = []
     rules: dict[str, Rule] = {}
     entities: list[EntityPattern] = []
     knowledge = Knowledge()
-    for path, text in found.texts:
+    for path, text in texts:
         if isinstance(text, Problem):
             problems.append(text)
             continue
         document = parse_yaml(text, path=str(path))
         if path.name == ENTITIES:
-            entities += _entities(document, problems)
+            if (names := _valid(document, EntityFile, problems)) is not None:
+                entities += _patterns(names)
         elif path.name == KNOWLEDGE:
-            knowledge = _knowledge(document, problems) or knowledge
+            if (known := _valid(document, KnowledgeFile, problems)) is not None:
+                knowledge = _knowledge(known)
         else:
-            file = _File(document, path.parent == PACKAGED, problems)
-            _add_rules(rules, file, replaceable=found.packaged)
+            _add_rules(rules, document, problems, packaged)
     if problems:
         raise RuleFileError(problems)
-    files = tuple(path for path, _ in found.texts)
-    return RuleSet(tuple(rules.values()), tuple(entities), knowledge, files)
+    return RuleSet(
+        tuple(rules.values()), tuple(entities), knowledge, tuple(path for path, _ in texts)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A rule file at work: whether the tests check its patterns, and what is wrong with it."""
-
-    document: Document
-    checked: bool
-    problems: list[Problem]
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-def _entities(document: Document, problems: list[Problem]) -> Iterable[EntityPattern]:
-    file = validate(document, EntityFile)
-    if isinstance(file, tuple):
-        problems += file
-        return
+def _valid(document: Document, model: type[ModelT], problems: list[Problem]) -> ModelT | None:
+    found = validate(document, model)
+    if isinstance(found, tuple):
+        problems += found
+        return None
+    return found
+
+
+def _patterns(file: EntityFile) -> Iterator[EntityPattern]:
     for entry in file.entities:
         for term in entry.terms:
             forms = with_plurals(term.lower()) if entry.plural else (term.lower(),)
@@ -125,11 +262,7 @@ def _entities(document: Document, problems: list[Problem]) -> Iterable[EntityPat
                 yield EntityPattern(entry.label, with_plurals(alias.lower()), canonical)
 
 
-def _knowledge(document: Document, problems: list[Problem]) -> Knowledge | None:
-    file = validate(document, KnowledgeFile)
-    if isinstance(file, tuple):
-        problems += file
-        return None
+def _knowledge(file: KnowledgeFile) -> Knowledge:
     selections = tuple(
         Selection(frozenset(s.things), frozenset(s.verbs), frozenset(s.predicates))
         for s in file.selections
@@ -138,123 +271,53 @@ def _knowledge(document: Document, problems: list[Problem]) -> Knowledge | None:
     return Knowledge(selections, types, frozenset(file.surfaces))
 
 
-def _add_rules(rules: dict[str, Rule], file: _File, *, replaceable: Path) -> None:
-    """Check every rule of a file on its own, so that one fault does not hide the others."""
-    document, problems = file.document, file.problems
-    entries = _entries(document, problems)
-    for index in range(len(entries)):
+def _add_rules(
+    rules: dict[str, Rule], document: Document, problems: list[Problem], packaged: Path
+) -> None:
+    if isinstance(document.data, list):
+        hint = "write 'rules:' above the list, and indent the list below it"
+        problems.append(Problem(document.where(), "is a list", hint))
+        return
+    items = _valid(document, _Items, problems)
+    for index, item in enumerate(items.rules if items else ()):
         at: NodePath = ("rules", index)
-        entry = validate(document, RuleEntry, at=at)
-        if isinstance(entry, tuple):
-            problems += (_named(problem, entries[index], index) for problem in entry)
+        rule = validate(document, Rule, at=at)
+        if isinstance(rule, tuple):
+            name = item.get("id") if isinstance(item, dict) else None
+            shown = f"rule '{name}'" if isinstance(name, str) else f"rule {index + 1}"
+            problems += (Problem(p.where, f"{shown}: {p.message}", p.hint) for p in rule)
             continue
-        earlier = rules.get(entry.id)
-        overlays = Path(document.path).parent != replaceable
-        if earlier is not None and not (overlays and _comes_from(earlier, replaceable)):
+        earlier, folder = rules.get(rule.id), Path(document.path).parent
+        replaces = earlier is None or place_of(earlier.where).parent == packaged != folder
+        if not replaces and earlier is not None:
             hint = f"the first one is at {earlier.where}; give this one another id"
             where = document.where((*at, "id"))
-            problems.append(Problem(where, f"rule id '{entry.id}' is used twice", hint))
+            problems.append(Problem(where, f"rule id '{rule.id}' is used twice", hint))
             continue
-        rules.pop(entry.id, None)
-        if entry.enabled:
-            problems += _test_problems(document, at, entry)
-            rules[entry.id] = _rule(file, at, entry)
+        rules.pop(rule.id, None)
+        if rule.enabled:
+            problems += _faults(document, at, rule)
+            rule._where = document.where(at)
+            for number, test in enumerate(rule.tests):
+                test._where = document.where((*at, "tests", number))
+            rules[rule.id] = rule
 
 
-def _entries(document: Document, problems: list[Problem]) -> list[object]:
-    """The items of ``rules:``; everything else at the top of the file is a problem."""
-    data = document.data
-    shaped = isinstance(data, dict) and isinstance(data.get("rules"), list) and data["rules"]
-    if shaped and isinstance(data, dict) and set(data) == {"rules"} and not document.problems:
-        return list(data["rules"])
-    if isinstance(data, list):
-        message, hint = "is a list", "write 'rules:' above the list, and indent the list below it"
-        problems += [*document.problems, Problem(document.where(), message, hint)]
-        return []
-    outer = validate(document, RuleFile)
-    if isinstance(outer, tuple):
-        inner = re.compile(r"\(in rules, item")
-        problems += (p for p in outer if not shaped or not inner.search(p.message))
-    return list(data["rules"]) if shaped and isinstance(data, dict) else []
-
-
-def _named(problem: Problem, entry: object, index: int) -> Problem:
-    """Say the id of the rule, where the entry got that far."""
-    name = entry.get("id") if isinstance(entry, dict) else None
-    shown = f"rule '{name}'" if isinstance(name, str) else f"rule {index + 1}"
-    return Problem(problem.where, f"{shown}: {problem.message}", problem.hint)
-
-
-def _comes_from(rule: Rule, folder: Path) -> bool:
-    return Path(rule.where.rpartition(":")[0]).parent == folder
-
-
-def _test_problems(
-    document: Document, at: tuple[str | int, ...], entry: RuleEntry
-) -> Iterable[Problem]:
-    positive = any(test.fires for test in entry.tests)
-    negative = any(not test.fires for test in entry.tests)
-    kinds = [name for name, there in (("positive", positive), ("negative", negative)) if not there]
-    for kind in kinds:
-        example = "out: unchanged" if kind == "negative" else "in: ..., out: the expanded message"
-        yield Problem(
-            document.where((*at, "tests")),
-            f"rule '{entry.id}' has no {kind} test",
-            f"add a test with {example}",
-        )
-
-
-def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
-    signal, document = entry.signal, file.document
-    tests = tuple(
-        RuleTest(
-            tuple(test.context),
-            test.message,
-            tuple(test.expected),
-            test.switch,
-            document.where((*at, "tests", index)),
-            test.reply,
-        )
-        for index, test in enumerate(entry.tests)
-    )
-    return Rule(
-        id=entry.id,
-        priority=entry.priority,
-        description=entry.description,
-        signal=Signal(
-            kind=signal.kind,
-            lemma=frozenset(signal.lemma),
-            determiners=frozenset(signal.determiners),
-            nouns=frozenset(signal.nouns),
-            verbs=frozenset(signal.verbs),
-            cues=_patterns(file, (*at, "signal", "cues"), entry.id, signal.cues),
-            unless=_patterns(file, (*at, "signal", "unless"), entry.id, signal.unless),
-            offers=_patterns(file, (*at, "signal", "offers"), entry.id, signal.offers),
-            excludes=frozenset(signal.excludes),
-        ),
-        antecedent=entry.antecedent,
-        render=entry.render,
-        tests=tests,
-        where=document.where(at),
-    )
-
-
-def _patterns(
-    file: _File, at: NodePath, rule_id: str, sources: Iterable[str]
-) -> tuple[Pattern, ...]:
-    compiled = []
-    for index, source in enumerate(sources):
-        where = file.document.where((*at, index))
-        pattern = Pattern.compile(source, where=where, checked=file.checked)
-        if isinstance(pattern, Problem):
-            file.problems.append(
-                Problem(pattern.where, f"rule '{rule_id}': {pattern.message}", _regex_hint(pattern))
-            )
-        else:
-            compiled.append(pattern)
-    return tuple(compiled)
-
-
-def _regex_hint(problem: Problem) -> str:
-    """Rules have no literals to fall back on, unlike the patterns of prompt files."""
-    return problem.hint.replace(", or use 'literal' for plain words", "")
+def _faults(document: Document, at: NodePath, rule: Rule) -> Iterator[Problem]:
+    """Tests that are missing, and regexes that are wrong: the project's tests check its own."""
+    for kind, hint, fires in (
+        ("positive", "in: ..., out: the expanded message", True),
+        ("negative", "out: unchanged", False),
+    ):
+        if all(test.fires != fires for test in rule.tests):
+            message = f"rule '{rule.id}' has no {kind} test"
+            yield Problem(document.where((*at, "tests")), message, f"add a test with {hint}")
+    if Path(document.path).parent == PACKAGED:
+        return
+    for key in ("cues", "unless", "offers"):
+        for number, pattern in enumerate(getattr(rule.signal, key)):
+            where = document.where((*at, "signal", key, number))
+            found = Pattern.compile(pattern.source, where=where)
+            if isinstance(found, Problem):  # rules have no 'literal', unlike prompt files
+                hint = found.hint.replace(", or use 'literal' for plain words", "")
+                yield Problem(where, f"rule '{rule.id}': {found.message}", hint)

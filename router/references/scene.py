@@ -1,4 +1,4 @@
-"""A message as the rules see it: analysed, with the discourse before it."""
+"""A message as the rules see it, analysed and with the discourse before it, and what they find."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference, Utterance
-from kds.router.discourse.fitness import Slot, slot_of
+from kds.router.discourse.fitness import slot_of
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, is_somebody
@@ -16,11 +16,11 @@ from kds.router.discourse.newcomers import Read, newcomers
 from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.words import Analysis, Role, Word
+from kds.router.language.words import Analysis, Clause, Role, Word
 from kds.router.pattern import Pattern
 from kds.router.references.decision import is_destructive
-from kds.router.references.rendering import in_place_of
-from kds.router.references.rule import AntecedentNeed, Rule
+from kds.router.references.rendering import bare, definite, in_place_of
+from kds.router.references.ruleset import AntecedentNeed, Rule
 
 if TYPE_CHECKING:
     import regex
@@ -48,6 +48,36 @@ _CREATING: Final = words("verbs", "creating")
 SEARCHES_KEPT: Final = 8192
 """Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
 
+Span = tuple[int, int]
+Among = Callable[[Mention], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The antecedent chosen, its lead over the runner-up, and how old it is."""
+
+    mention: Mention
+    score: float
+    margin: float
+    age: int
+    alone: bool
+    """Nothing else competed, but for the place that it was put in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule makes of some words: what they refer to, and the edits that this needs."""
+
+    reference: Reference | None
+    edits: tuple[Edit, ...]
+    note: str
+    focus: Mention | None = None
+    """What later messages then talk about."""
+    whole: bool = False
+    """True when the edits replace the whole message (ellipsis, corrections)."""
+    left: str = ""
+    """The words of a reference that no antecedent was good enough for, else ""."""
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -56,26 +86,33 @@ class Scene:
     analysis: Analysis
     discourse: Discourse
     knowledge: Knowledge
-    used: frozenset[str] = frozenset()
-    """Targets of other pronouns in the message: two pronouns name two things."""
+    read: Read
+    """Analyses a reply."""
     history: Sequence[Utterance] = ()
     """What was said before with the assistant's replies, where they are known."""
-    read: Read | None = None
-    """Analyses a reply."""
+    used: frozenset[str] = frozenset()
+    """Targets of other pronouns in the message: two pronouns name two things."""
 
     @property
     def words(self) -> tuple[Word, ...]:
         """Words of the message."""
         return self.analysis.words
 
-    def word(self, i: int) -> Word | None:
-        """The word at ``i``, None outside."""
-        return self.words[i] if 0 <= i < len(self.words) else None
-
     def lower(self, i: int) -> str:
-        """Its text in lower case, "" outside."""
-        word = self.word(i)
-        return word.lower if word is not None else ""
+        """The word at ``i`` in lower case, "" outside."""
+        return self.words[i].lower if 0 <= i < len(self.words) else ""
+
+    def pos(self, i: int) -> str:
+        """The part of speech of the word at ``i``, "" outside."""
+        return self.words[i].pos if 0 <= i < len(self.words) else ""
+
+    def clause(self, i: int) -> Clause:
+        """The clause of the word at ``i``."""
+        return self.analysis.clauses[self.analysis.clause_of(i)]
+
+    def chars(self, start: int, end: int) -> Span:
+        """The characters of the words from ``start`` to before ``end``."""
+        return self.words[start].start, self.words[end - 1].end
 
     @property
     def reply(self) -> str:
@@ -89,91 +126,58 @@ class Scene:
         inside = self.analysis.phrase_at
         return is_destructive(" ".join(w.lower for w in self.words if w.i not in inside))
 
-    def newer(self, chosen: Mention, *, among: Callable[[Mention], bool] | None = None) -> str:
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Mentions in the message itself."""
+        return mentions_in(self.analysis, len(self.discourse.moments))
+
+    def newer(self, chosen: Mention, *, among: Among | None = None) -> str:
         """What a reply brought up since ``chosen`` was named and may be meant, "" for nothing.
 
         Where replies are mentions of the discourse itself, they compete there.
         """
         weighed = any(moment.replies for moment in self.discourse.moments)
         somebody = is_somebody(chosen) and not chosen.label  # "the API client" is nobody
-        if self.read is None or not self.history or weighed or somebody:
+        if weighed or somebody:
             return ""
-        strict = self.is_destructive
-        several = chosen.number == "pl" and not strict
-        found = newcomers(self.history, chosen, self.read, strict=strict)
         coloured = any(label == "COLOR" for _, _, label, _ in self.analysis.entities)
-        fitting = (
-            m for m in found
-            if (not several or m.number == "pl") and not (coloured and m.head in _TEXTS)
-        )  # fmt: skip
-        return next((m.text for m in fitting if among is None or among(m)), "")
+        for one in self._newcomers(chosen):
+            fits = one.number == "pl" or chosen.number != "pl" or self.is_destructive
+            if fits and not (coloured and one.head in _TEXTS) and (among is None or among(one)):
+                return one.text
+        return ""
 
-    @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
-        """Mentions in the message itself."""
-        return mentions_in(self.analysis, len(self.discourse.moments))
+    def _newcomers(self, chosen: Mention) -> Iterable[Mention]:
+        if not self.history:
+            return ()
+        return newcomers(self.history, chosen, self.read, strict=self.is_destructive)
 
-    def need_at(self, i: int, *, base: AntecedentNeed, role: Role | None = None) -> Need:
-        """What the grammar around word ``i`` asks of an antecedent."""
-        clause = self.analysis.clauses[self.analysis.clause_of(i)]
-        verb = self._verb_with_particle(self._verb_of(i))
-        here = role or self.role_at(i)
+    def need_at(self, i: int, base: AntecedentNeed, *, role: Role | None = None) -> Need:
+        """What the grammar around word ``i`` asks of an antecedent.
+
+        Commands go on with things, whatever stands beside them.
+        """
+        clause, role = self.clause(i), role or self.role_at(i)
+        verb = self._verb(clause)
+        asks = self.words[i].pos == "PRON" and clause.mood != "imperative"
         return Need(
             number=None if base.number == "any" else base.number,
             person=base.person,
-            role=here,
+            role=role,
             verb=verb,
             complement=self._complement(i),
             mood=clause.mood,
             decay=base.decay,
-            slot=self._slot_at(i, here, verb, clause.mood),
+            slot=slot_of(self.analysis, i, role, verb) if asks else "",
         )
 
-    def _slot_at(self, i: int, role: Role, verb: str, mood: str) -> Slot:
-        """Commands go on with things, whatever stands beside them: no slot there."""
-        pronoun = self.words[i].pos == "PRON" and mood != "imperative"
-        return slot_of(self.analysis, i, role, verb) if pronoun else ""
-
-    def role_at(self, i: int) -> Role:
-        """Grammatical role of a pronoun at word ``i``."""
-        before = self.words[i - 1] if i else None
-        if before is not None and before.pos == "ADP":
-            return "of" if before.lower == "of" else "pobj"
-        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+    def _verb(self, clause: Clause) -> str:
+        """The lemma of its verb, with a particle."""
         if clause.verb is None:
-            return "none"
-        inverted = self.words[clause.verb].pos == "AUX" and clause.verb < i
-        return "subj" if clause.verb > i or inverted else "obj"
-
-    def is_sole(self, i: int, choice: "Choice") -> bool:
-        """Whether a command changes the antecedent at word ``i``, and nothing else competed."""
-        return self.is_commanded(i) and self.is_alone(choice)
-
-    def is_commanded(self, i: int) -> bool:
-        """Whether word ``i`` stands in a command, or in a condition of one."""
-        clause = self.analysis.clauses[self.analysis.clause_of(i)]
-        beside = self.analysis.clauses if clause.subordinate else (clause,)
-        return any(mood_of(self.analysis, one) == "imperative" for one in beside)
-
-    def is_alone(self, choice: "Choice") -> bool:
-        """Whether the antecedent was named lately, and nothing else competed or came up since."""
-        alone = choice.alone and choice.age <= SOLE_REACH
-        if not alone or self.read is None:
-            return alone
-        strict = self.is_destructive
-        return not any(newcomers(self.history, choice.mention, self.read, strict=strict))
-
-    def _verb_of(self, i: int) -> int | None:
-        clause = self.analysis.clauses[self.analysis.clause_of(i)]
-        return clause.verb
-
-    def _verb_with_particle(self, verb: int | None) -> str:
-        if verb is None:
             return ""
-        for word in self.words[verb + 1 : verb + 4]:
-            if word.pos == "ADV" and word.lower in cc.PARTICLES:
-                return f"{self.words[verb].lemma} {word.lower}"
-        return self.words[verb].lemma
+        verb, behind = self.words[clause.verb], self.words[clause.verb + 1 : clause.verb + 4]
+        particles = (w.lower for w in behind if w.pos == "ADV" and w.lower in cc.PARTICLES)
+        return " ".join([verb.lemma, *islice(particles, 1)])
 
     def _complement(self, i: int) -> str:
         """ "nullable" of "make it nullable", "wide" of "it should be wider"."""
@@ -184,8 +188,32 @@ class Scene:
                 break
         return ""
 
+    def role_at(self, i: int) -> Role:
+        """Grammatical role of a pronoun at word ``i``."""
+        if self.pos(i - 1) == "ADP":
+            return "of" if self.lower(i - 1) == "of" else "pobj"
+        verb = self.clause(i).verb
+        if verb is None:
+            return "none"
+        return "subj" if verb > i or self.words[verb].pos == "AUX" else "obj"
+
+    def is_commanded(self, i: int) -> bool:
+        """Whether word ``i`` stands in a command, or in a condition of one."""
+        clause = self.clause(i)
+        beside = self.analysis.clauses if clause.subordinate else (clause,)
+        return any(mood_of(self.analysis, one) == "imperative" for one in beside)
+
+    def is_sole(self, i: int, choice: Choice) -> bool:
+        """Whether a command changes the antecedent at word ``i``, and nothing else competed."""
+        return self.is_commanded(i) and self.is_alone(choice)
+
+    def is_alone(self, choice: Choice) -> bool:
+        """Whether the antecedent was named lately, and nothing else competed or came up since."""
+        lately = choice.alone and choice.age <= SOLE_REACH
+        return lately and not any(self._newcomers(choice.mention))
+
     def candidates(
-        self, need: Need, base: AntecedentNeed, *, among: Callable[[Mention], bool] | None = None
+        self, need: Need, base: AntecedentNeed, *, among: Among | None = None
     ) -> list[Candidate]:
         """Antecedents by score, best first, within the rule's reach; of many the newest."""
         pool = (
@@ -199,38 +227,6 @@ class Scene:
         return rank(islice(pool, most), need, self.discourse, self.knowledge)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a rule makes of the message: references, the edits they need, the new focus."""
-
-    references: tuple[Reference, ...]
-    edits: tuple[Edit, ...]
-    note: str
-    focus: Mention | None = None
-    whole: bool = False
-    """True when the edits replace the whole message (ellipsis, corrections)."""
-    left: str = ""
-    """The words of a reference that no antecedent was good enough for, else ""."""
-
-
-def used_by(taken: Iterable[Found], *, but: frozenset[str]) -> frozenset[str]:
-    """What words of the message are taken for by rules, ``but`` for some of these."""
-    references = (reference for found in taken for reference in found.references)
-    return frozenset(one.target for one in references if one.text and one.rule not in but)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The antecedent chosen, its lead over the runner-up, and how old it is."""
-
-    mention: Mention
-    score: float
-    margin: float
-    age: int
-    alone: bool = False
-    """Nothing else competed, but for the place that it was put in."""
-
-
 Mechanism = Callable[[Scene, Rule], Iterable[Found]]
 """Finds every signal of one kind in the scene and resolves it."""
 
@@ -240,14 +236,13 @@ def choose(
     candidates: Sequence[Candidate],
     need: AntecedentNeed,
     *,
-    among: Callable[[Mention], bool] | None = None,
+    among: Among | None = None,
 ) -> Choice | None:
     """The best candidate, or None when it is too weak, its lead too thin, or a reply brought up
     something newer (``among`` what can be meant): abstain."""
     if not candidates:
         return None
-    best = candidates[0]
-    lead = margin(candidates)
+    best, lead = candidates[0], margin(candidates)
     if best.score < need.min_score or lead < need.min_margin:
         return None
     if scene.newer(best.mention, among=among):
@@ -267,31 +262,61 @@ def _is_its_place(scene: Scene, mention: Mention, chosen: Mention) -> bool:
 
 def is_new(scene: Scene, mention: Mention) -> bool:
     """Whether it was brought up by a command or a wish: "add a footer", "we need tooltips"."""
-    same = (known for known in scene.discourse.mentions() if known.same_thing(mention))
-    return any(_is_brought_up(known) for known in same)
+    for known in scene.discourse.mentions():
+        plain = known.determiner == "" and known.role == "obj" and known.mood != "question"
+        new = known.brought_up or (plain and known.verb in _CREATING)
+        if new and known.same_thing(mention):
+            return True
+    return False
 
 
-def _is_brought_up(mention: Mention) -> bool:
-    plain = mention.determiner == "" and mention.role == "obj" and mention.mood != "question"
-    return mention.brought_up or (plain and mention.verb in _CREATING)
+def used_by(taken: Iterable[Found], *, but: frozenset[str] = frozenset()) -> frozenset[str]:
+    """What words of the message are taken for by rules, ``but`` for some of these."""
+    references = (found.reference for found in taken if found.reference is not None)
+    return frozenset(one.target for one in references if one.text and one.rule not in but)
 
 
-def replaced(
-    scene: Scene, rule: Rule, span: tuple[int, int], text: str, target: str, score: float = SETTLED
+def written(
+    scene: Scene,
+    rule: Rule,
+    span: Span,
+    text: str,
+    target: str = "",
+    *,
+    choice: Choice | None = None,
+    score: float = SETTLED,
+    sole: bool = False,
+    implicit: bool = False,
 ) -> Found:
-    """The characters ``span`` of the message written out as ``text``, which names ``target``."""
+    """The characters ``span`` of the message written out as ``text``.
+
+    It names ``target``, or the antecedent that was chosen; ``implicit``: no word does.
+    """
     start, end = span
-    said = scene.analysis.text[start:end]
+    given = scene.analysis.text[start:end]
+    said = "" if implicit else given
+    how = f"score {score:.2f}"
+    if choice is not None:
+        target, score = bare(choice.mention), choice.score
+        ago = f"{choice.mention.role}, {choice.age + 1} turn(s) ago"
+        how = f"{ago}, score {score:.2f}, margin {choice.margin:.2f}"
+    shown = f"'{said}'" if said else "left out"
     return Found(
-        (Reference(said, start, end, target, rule.id, score),),
-        (Edit(start, end, in_place_of(said, text)),),
-        f"'{said}' -> '{text}' ({rule.id}, score {score:.2f})",
+        Reference(said, start, start + len(said), target, rule.id, score, sole),
+        (Edit(start, end, in_place_of(given, text)),),
+        f"{shown} -> '{text.strip()}' ({rule.id}, {how})",
     )
 
 
-def rewritten(
-    scene: Scene, rule: Rule, text: str, target: str, span: tuple[int, int] | None = None
-) -> Found:
+def inserted(scene: Scene, rule: Rule, at: int, choice: Choice, preposition: str) -> Found:
+    """The antecedent added behind the word before ``at``, with a preposition."""
+    end = scene.words[at - 1].end
+    text = f" {preposition} {definite(choice.mention)}"
+    sole = scene.is_sole(at - 1, choice)
+    return written(scene, rule, (end, end), text, choice=choice, sole=sole)
+
+
+def rewritten(scene: Scene, rule: Rule, text: str, target: str, span: Span | None = None) -> Found:
     """The whole message, which goes on with what was said before, written anew as ``text``.
 
     ``span`` is what in it refers to ``target``; None: all of it.
@@ -301,25 +326,10 @@ def rewritten(
     if message[:1].isupper():
         text = text[:1].upper() + text[1:]
     return Found(
-        (Reference(message[start:end], start, end, target, rule.id, SETTLED),),
+        Reference(message[start:end], start, end, target, rule.id, SETTLED),
         (Edit(0, len(message), text),),
         f"'{message}' goes on with what was said before ({rule.id}) -> '{text}'",
         whole=True,
-    )
-
-
-def cued(rule: Rule, text: str, *, at_start: bool = False) -> "regex.Match[str] | None":
-    """Where the first cue of the rule that fits matches; ``at_start`` asks for the beginning."""
-    found = (search(pattern, text) for pattern in rule.signal.cues)
-    return next((m for m in found if m is not None and (m.start() == 0 or not at_start)), None)
-
-
-def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:
-    """The line of `why` for one reference."""
-    shown = f"'{text}'" if text else "left out"
-    return (
-        f"{shown} -> '{target}' ({rule.id}, {choice.mention.role}, "
-        f"{choice.age + 1} turn(s) ago, score {choice.score:.2f}, margin {choice.margin:.2f})"
     )
 
 
@@ -340,10 +350,13 @@ def search(pattern: Pattern, text: str) -> "regex.Match[str] | None":
     return pattern.search(text)
 
 
+def cued(rule: Rule, text: str, *, at_start: bool = False) -> "regex.Match[str] | None":
+    """Where the first cue of the rule that fits matches; ``at_start`` asks for the beginning."""
+    found = (search(pattern, text) for pattern in rule.signal.cues)
+    return next((m for m in found if m is not None and (m.start() == 0 or not at_start)), None)
+
+
 def covered(rule: Rule, text: str, start: int, end: int) -> bool:
     """True when an ``unless`` pattern of the rule covers the characters ``start`` to ``end``."""
-    for pattern in rule.signal.unless:
-        match = search(pattern, text)
-        if match is not None and match.start() <= start and end <= match.end():
-            return True
-    return False
+    found = (search(pattern, text) for pattern in rule.signal.unless)
+    return any(m is not None and m.start() <= start and end <= m.end() for m in found)

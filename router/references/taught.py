@@ -1,4 +1,5 @@
-"""What the user taught: "the button" is the FAB button, wherever that was talked about.
+"""What the user taught or wrote as a rule: "the button" is the FAB button, wherever that was talked
+about.
 
 The user's own word settles the reference: no rule is asked, and nothing is weighed. Where the
 conversation has not mentioned the thing, and for every other description, nothing changes.
@@ -12,14 +13,16 @@ from kds.brain.learning.phrases import DETERMINERS, thing
 from kds.brain.turn import Edit, Reference, Turn
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.mention import Mention, is_time
-from kds.router.language.words import Phrase
 from kds.router.references.nouns import is_specified
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of
-from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, choose, covered, replaced, search
+from kds.router.references.ruleset import Rule
+from kds.router.references.scene import Found, Scene, Span, choose, covered, search, written
 
 TAUGHT: Final = "taught"
 """Stands for a rule in references that the user has settled."""
+
+DEFINED: Final = 0.9
+"""Shown for wordings that the user defined."""
 
 MOST_THINGS: Final = 12
 """Things that one is given to choose from."""
@@ -30,30 +33,46 @@ _WHERE: Final = frozenset("in on at with for behind below above under near".spli
 
 def find_taught(scene: Scene, taught: Sequence[LearnedReference]) -> Iterator[Found]:
     """Descriptions whose meaning was taught, where that is among what was talked about."""
-    for phrase in _descriptions(scene) if taught else ():
-        start, end = _span(scene, phrase)
+    for start, end in described(scene) if taught else ():
         text = scene.analysis.text[start:end]
         settled = _settled(thing(text), taught, scene.discourse)
         if settled is None:
             continue
         lesson, mention = settled
-        written = definite(mention)
-        note = f"'{text}' -> '{written}' (you taught it: kds learn undo {lesson.id} takes it back)"
+        name = definite(mention)
+        note = f"'{text}' -> '{name}' (you taught it: kds learn undo {lesson.id} takes it back)"
         reference = Reference(text, start, end, bare(mention), TAUGHT, 1.0)
-        yield Found((reference,), (Edit(start, end, in_place_of(text, written)),), note)
+        yield Found(reference, (Edit(start, end, in_place_of(text, name)),), note)
+
+
+def _settled(
+    key: str, taught: Sequence[LearnedReference], discourse: Discourse
+) -> tuple[LearnedReference, Mention] | None:
+    """What was taught last for a description of all that the conversation has mentioned."""
+    for lesson in reversed(taught):
+        meant = thing(lesson.antecedent) if thing(lesson.text) == key else None
+        for mention in discourse.mentions() if meant is not None else ():
+            if thing(bare(mention)) == meant:
+                return lesson, mention
+    return None
 
 
 def is_taught(turn: Turn, edit: Edit) -> bool:
     """Whether an edit writes out what the user taught, and so needs no decision."""
-    return any(
-        one.rule == TAUGHT and (one.start, one.end) == (edit.start, edit.end)
-        for one in turn.references
-    )
+    span = edit.start, edit.end
+    return any(one.rule == TAUGHT and (one.start, one.end) == span for one in turn.references)
 
 
-def described(scene: Scene) -> Iterator[tuple[int, int]]:
-    """Where the message describes a thing without saying which: what may be taught."""
-    return (_span(scene, phrase) for phrase in _descriptions(scene))
+def described(scene: Scene) -> Iterator[Span]:
+    """Where the message describes a thing without saying which: what may be taught.
+
+    "The button", "that job"; not "the button in the header".
+    """
+    for phrase in scene.analysis.phrases:
+        describes = phrase.determiner in DETERMINERS and phrase.end - phrase.start > 1
+        which = scene.lower(phrase.end) in _WHERE or is_specified(scene, phrase)
+        if describes and not phrase.possessor and not which:
+            yield scene.chars(phrase.start, phrase.end)
 
 
 def things(discourse: Discourse) -> list[str]:
@@ -65,60 +84,21 @@ def things(discourse: Discourse) -> list[str]:
     return list(named.values())[:MOST_THINGS]
 
 
-def _settled(
-    key: str, taught: Sequence[LearnedReference], discourse: Discourse
-) -> tuple[LearnedReference, Mention] | None:
-    """What was taught last for a description of all that the conversation has mentioned."""
-    for lesson in reversed(taught):
-        if thing(lesson.text) == key:
-            meant = thing(lesson.antecedent)
-            for mention in discourse.mentions():
-                if thing(bare(mention)) == meant:
-                    return lesson, mention
-    return None
-
-
-def _descriptions(scene: Scene) -> Iterator[Phrase]:
-    """ "the button", "that job"; not "the button in the header", which says which one."""
-    for phrase in scene.analysis.phrases:
-        describes = phrase.determiner in DETERMINERS and phrase.end - phrase.start > 1
-        if describes and not phrase.possessor and not _says_which(scene, phrase):
-            yield phrase
-
-
-def _says_which(scene: Scene, phrase: Phrase) -> bool:
-    follows = scene.lower(phrase.end)
-    return follows in _WHERE or is_specified(scene, phrase)
-
-
-def _span(scene: Scene, phrase: Phrase) -> tuple[int, int]:
-    return scene.words[phrase.start].start, scene.words[phrase.end - 1].end
-
-
-DEFINED: Final = 0.9
-"""Shown for wordings that the user defined."""
-
-
 def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
     """Every cue of the rule; its group ``ref`` (or all of it) is what gets replaced."""
     text = scene.analysis.text
-    for pattern in rule.signal.cues:
-        match = search(pattern, text)
+    for match in (search(pattern, text) for pattern in rule.signal.cues):
         if match is None:
             continue
-        start, end = match.span("ref") if "ref" in match.groupdict() else match.span()
-        target = _target(scene, rule, start)
-        if start >= end or covered(rule, text, start, end) or target is None:
+        start, end = match.span("ref" if "ref" in match.groupdict() else 0)
+        if start >= end or covered(rule, text, start, end):
             continue
-        written, shown = target
-        yield replaced(scene, rule, (start, end), written, shown, DEFINED)
-
-
-def _target(scene: Scene, rule: Rule, start: int) -> tuple[str, str] | None:
-    """What to write, and what `context_ref` shows."""
-    if rule.render.text:
-        return rule.render.text, bare_text(rule.render.text)
-    at = next((w.i for w in scene.words if w.end > start), 0)
-    need = scene.need_at(at, base=rule.antecedent)
-    choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
-    return None if choice is None else (definite(choice.mention), bare(choice.mention))
+        if said := rule.render.text:
+            yield written(scene, rule, (start, end), said, bare_text(said), score=DEFINED)
+            continue
+        at = next((w.i for w in scene.words if w.end > start), 0)
+        need = scene.need_at(at, rule.antecedent)
+        choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
+        if choice is not None:
+            name = bare(choice.mention)
+            yield written(scene, rule, (start, end), definite(choice.mention), name, score=DEFINED)

@@ -9,8 +9,7 @@ import pytest
 from kds.brain.turn import Utterance
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
-from kds.router.references.rule import AntecedentNeed, RuleEntry, SignalKind
-from kds.router.references.ruleset import load_rules
+from kds.router.references.ruleset import AntecedentNeed, Rule, SignalKind, load_rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "references.md"
 
@@ -63,14 +62,14 @@ def test_the_example_of_a_signal_kind_works(with_example: Resolver, row: list[st
 def test_every_key_of_a_rule_and_of_its_antecedent_is_documented() -> None:
     text = PAGE.read_text(encoding="utf-8")
     rule, antecedent = text.split("`antecedent` takes:", 1)
-    for model, part in ((RuleEntry, rule), (AntecedentNeed, antecedent)):
+    for model, part in ((Rule, rule), (AntecedentNeed, antecedent)):
         missing = [key for key in model.model_fields if f"\n| `{key}` |" not in part]
         assert missing == []
 
 
 def test_the_defaults_of_an_antecedent_are_those_of_the_code() -> None:
     shown = {name: row[1] for name, row in zip(names(rows("key")), rows("key"), strict=True)}
-    assert f"{RuleEntry.model_fields['priority'].default} when left out" in shown["priority"]
+    assert f"{Rule.model_fields['priority'].default} when left out" in shown["priority"]
     text = PAGE.read_text(encoding="utf-8")
     default = AntecedentNeed()
     assert f"default {default.min_score:.2f}: abstain below" in text

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import ExampleKeys, PromptFile
-from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
+from kds.router.references.ruleset import EntityFile, KnowledgeFile, RuleFile
 from kds.testing.dialogues import Dialogue, ExpectedTurn
 from kds.transit import transit
 

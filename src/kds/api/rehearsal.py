@@ -16,7 +16,7 @@ from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext, st
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline, Step
-from kds.router.references.rule import Rule, RuleTest
+from kds.router.references.ruleset import Rule, RuleTest
 
 
 def matches(text: str, accepted: Iterable[str]) -> bool:

@@ -28,7 +28,7 @@ from kds.router.prompts.invocation import parse_invocation
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.resolver import Known, Resolver, nothing_known
-from kds.router.references.rule import Rule
+from kds.router.references.ruleset import Rule
 from kds.router.resolve import make_resolve
 from kds.router.rewriting.writer import FindRewriter, make_rewrite, no_rewriter
 from kds.router.understanding import understanding

@@ -495,7 +495,7 @@ def corrections_of(turn: Turn, resolver: Resolver) -> tuple[Correction, ...]:
 
     discourse = remembered(resolver)(turn)
     named = things(discourse)
-    scene = Scene(resolver.analyse(turn.message), discourse, resolver.knowledge)
+    scene = Scene(resolver.analyse(turn.message), discourse, resolver.knowledge, resolver.analyse)
     return tuple(islice(each(), MOST_CORRECTIONS))
 
 

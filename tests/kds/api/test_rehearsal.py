@@ -12,7 +12,7 @@ from kds.api.rehearsal import MinuteClock, RehearsalJournal, describe_outcome, r
 from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.router.pipeline import Step
-from kds.router.references.rule import Rule, RuleTest, Signal
+from kds.router.references.ruleset import Rule, RuleTest, Signal
 
 _steps = st.lists(
     st.one_of(
@@ -54,8 +54,9 @@ def test_secrets_do_not_enter_it() -> None:
     assert secret not in entry.user_message
 
 
-PASSED = RuleTest(("Add a button",), "Make it red", ("Make the button red",), False, "a.yaml:3")
-FAILED = RuleTest(("Add a button",), "Hello", (), True, "a.yaml:4")
+PASSED = RuleTest(context=["Add a button"], message="Make it red", out="Make the button red")
+FAILED = RuleTest(context=["Add a button"], message="Hello", switch=True)
+FAILED._where = "a.yaml:4"
 
 
 def _expand(turn: Turn) -> Turn:
@@ -68,7 +69,8 @@ STEPS = [Step("expand", frozenset({"context"}), frozenset({"expanded"}), _expand
 
 
 def _rule(rule: str, *tests: RuleTest, focus: bool = False) -> Rule:
-    return Rule(rule, 1, Signal("focus" if focus else "pronoun"), tests=tests)
+    signal = Signal(kind="focus" if focus else "pronoun")
+    return Rule(id=rule, signal=signal, tests=list(tests))
 
 
 def test_a_failure_names_its_place_and_shows_both_sides() -> None:

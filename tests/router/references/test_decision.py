@@ -1,6 +1,5 @@
 """The probability that an edit is right, and the step that goes by it."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,12 +10,9 @@ from hypothesis import strategies as st
 from kds.brain.turn import ContextEntry, Edit, Reference, Turn
 from kds.router.decide import make_decide
 from kds.router.references.decision import (
-    WEIGHTS,
     Decider,
-    Sign,
     bar,
-    ceiling,
-    digest,
+    bounded,
     edit_signs,
     is_destructive,
     read_decider,
@@ -24,7 +20,7 @@ from kds.router.references.decision import (
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-LIKELY, UNLIKELY = Decider({}, 9.0), Decider({"score": Sign(-9.0, 0.0)}, 0.0)
+LIKELY, UNLIKELY = Decider({}, 9.0), Decider({"score": (-9.0, 0.0)}, 0.0)
 
 
 def _turn(message: str = "Make it purple", **more: object) -> Turn:
@@ -59,7 +55,7 @@ def test_of_two_edits_each_is_decided_on_its_own() -> None:
     both = replace(
         one, references=(*one.references, other), edits=(*one.edits, Edit(19, 28, "the menu"))
     )
-    by_score = Decider({"score": Sign(20.0, 0.5)}, 0.0)
+    by_score = Decider({"score": (20.0, 0.5)}, 0.0)
     after = make_decide(by_score).run(both)
     assert (after.edits, after.references) == (one.edits, one.references)
     assert after.unresolved == ("the other",)
@@ -69,7 +65,7 @@ def test_an_edit_whose_companion_is_refused_is_refused() -> None:
     """The pronoun is not a subject of its verb's other form alone: "the player get stuck"."""
     one = _turn("it get stuck")
     both = replace(one, edits=(*one.edits, Edit(3, 6, "gets")))
-    by_place = Decider({"far into the message": Sign(-40.0, 0.1)}, 0.0)
+    by_place = Decider({"far into the message": (-40.0, 0.1)}, 0.0)
     after = make_decide(by_place).run(both)
     assert (after.edits, after.references, after.unresolved) == ((), (), ("it", "get"))
 
@@ -77,7 +73,7 @@ def test_an_edit_whose_companion_is_refused_is_refused() -> None:
 def test_what_hardly_comes_to_mind_is_never_sure() -> None:
     weak = replace(_turn(), references=(replace(_turn().references[0], score=0.38),))
     assert make_decide(LIKELY).run(weak).proposals[0].probability == pytest.approx(0.88)
-    assert ceiling(replace(weak.references[0], rule="pron.they")) == 1.0
+    assert bounded(weak, replace(weak.references[0], rule="pron.they"), 0.99) == 0.99
 
 
 def test_what_was_left_out_leaves_the_whole_message_unresolved() -> None:
@@ -101,12 +97,6 @@ def test_without_weights_everything_proposed_is_written() -> None:
     assert make_decide(None).run(_turn()) == _turn()
 
 
-def test_the_weights_that_ship_are_those_that_were_fitted() -> None:
-    """`make decision` writes the file and its digest; nobody edits it by hand."""
-    shipped = json.loads(WEIGHTS.read_text())
-    assert shipped["digest"] == digest(shipped)
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"signs": {"a": 1}, "bias": 0}'])
 def test_damaged_weights_are_not_weights(text: str) -> None:
     with pytest.raises(ValueError):
@@ -122,5 +112,5 @@ def test_any_edit_of_any_message_has_signs_and_a_probability(
     turn = Turn(message, AT, edits=(Edit(start, end, text),))
     decider = shipped_decider()
     assert decider is not None
-    decision = decider.decide(edit_signs(turn, turn.edits[0]))
-    assert 0.0 <= decision.probability <= 1.0
+    probability, _ = decider.decide(edit_signs(turn, turn.edits[0]))
+    assert 0.0 <= probability <= 1.0
