@@ -13,18 +13,6 @@ def conversations(place: Workspace) -> Conversations:
     return Conversations.open(place)
 
 
-def test_two_conversations_do_not_know_of_each_other(conversations: Conversations) -> None:
-    conversations.route("I want to add a FAB button", conversation="a")
-    conversations.route("I want to add a progress bar", conversation="b")
-    assert conversations.route("Make it purple", conversation="a").expanded == (
-        "Make the FAB button purple"
-    )
-    assert conversations.route("Make it purple", conversation="b").expanded == (
-        "Make the progress bar purple"
-    )
-    assert conversations.journal().load().entries == ()
-
-
 def test_a_joined_conversation_begins_where_the_workspace_stands(
     conversations: Conversations,
 ) -> None:

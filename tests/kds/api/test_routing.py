@@ -82,11 +82,6 @@ def test_every_step_writes_only_what_it_declares(router: Router) -> None:
             turn = after
 
 
-def test_without_log_no_folder_is_made(tmp_path: Path) -> None:
-    Router.open(tmp_path, log=False).route(FAB)
-    assert list(tmp_path.iterdir()) == []
-
-
 def _add_deploy_runner(workspace: Path) -> None:
     folder = workspace / "prompts" / "internal"
     folder.mkdir(parents=True)

@@ -45,12 +45,6 @@ def report(*metrics: Metric, span: timedelta = WEEK) -> dict[str, Any]:
     return report_metrics(found, since=NOW - span, until=NOW, corrections={"CORRECT"}).as_dict()
 
 
-def test_nothing_measured_is_none_and_not_zero() -> None:
-    empty = report()
-    assert (empty["turns"], empty["recalls"]) == (None, None)
-    assert {bucket["turns"] for bucket in empty["buckets"]} == {0}
-
-
 def test_a_turn_is_corrected_when_the_next_one_of_its_conversation_is_correct() -> None:
     found = report(
         turn(0, "EXECUTE"),
