@@ -20,22 +20,18 @@ if TYPE_CHECKING:
     from kds.agents.agent import Usage as Usage
     from kds.agents.models import ModelError as ModelError
     from kds.agents.models import load_chat_model as load_chat_model
-    from kds.agents.prompting import ModelRewriter as ModelRewriter
-    from kds.agents.prompting import configured_rewriter as configured_rewriter
     from kds.agents.run import AgentRunnable as AgentRunnable
     from kds.agents.run import load as load
     from kds.agents.run import names as names
     from kds.agents.run import router_runnable as router_runnable
     from kds.agents.tools import TurnTool as TurnTool
-    from kds.agents.tools import built_in_tools as built_in_tools
     from kds.brain.settings import ModelSettings as ModelSettings
 
 _HOMES = {
     "kds.agents.agent": "AgentReply Handoff ToolUse Usage",
     "kds.agents.models": "ModelError load_chat_model",
-    "kds.agents.prompting": "ModelRewriter configured_rewriter",
     "kds.agents.run": "AgentRunnable load names router_runnable",
-    "kds.agents.tools": "TurnTool built_in_tools",
+    "kds.agents.tools": "TurnTool",
     "kds.brain.settings": "ModelSettings",
 }
 """Module -> the public names that live there. A test holds it equal to the imports above."""

@@ -113,11 +113,10 @@ class Agent:
         tools: Iterable[BaseTool | TurnTool] = (),
         timeout_s: float | None = None,
     ) -> AgentRunnable:
-        """The agent as a LangChain Runnable, from a Turn or a message to an AgentReply.
+        """The agent as a LangChain Runnable; without a model the reply is the rendered prompt.
 
-        Without a model the reply is the rendered prompt. ``tools`` are those that the prompt
-        file may name (`kds.agents.tools`). Without ``timeout_s`` a reply may take a minute. Raises
-        DispatchError for a tool that is unknown.
+        ``tools`` are those that the prompt file may name. Without ``timeout_s`` a reply may take a
+        minute. Raises DispatchError for a tool that is unknown.
         """
         from kds.agents.run import AgentRunnable
 
@@ -170,10 +169,8 @@ class Handoff:
 class AgentReply:
     """What an agent made of a Turn.
 
-    ``answered`` is False when no model was asked: ``text`` is the rendered prompt then. ``data``
-    holds the structured fields that the prompt file declares under `output`; it is None where
-    none are declared, and where the model gave none that fit, of which ``notes`` says why.
-    ``usage`` is None when the provider does not count. ``notes`` are for people.
+    ``answered`` is False when no model was asked: ``text`` is the rendered prompt then. ``usage``
+    is None when the provider does not count. ``notes`` are for people.
 
     Pieces of a stream are replies too: ``text`` is what has come since the piece before, the
     last one has all the rest, and their sum is the reply.
@@ -185,7 +182,6 @@ class AgentReply:
     prompt: str
     turn: Turn
     answered: bool = False
-    data: Mapping[str, object] | None = None
     handoffs: tuple[Handoff, ...] = ()
     tools: tuple[ToolUse, ...] = ()
     usage: Usage | None = None
@@ -199,7 +195,6 @@ class AgentReply:
             other,
             text=self.text + other.text,
             answered=self.answered or other.answered,
-            data=other.data if other.data is not None else self.data,
             handoffs=self.handoffs + other.handoffs,
             tools=self.tools + other.tools,
             usage=sum(usages, Usage()) if usages else None,

@@ -218,23 +218,30 @@ class LazyModel:
 
     def __init__(self, settings: ModelSettings, given: BaseChatModel | str | None = None) -> None:
         """``given`` is a model, or the name of one. Raises ModelError for what can be neither."""
+        self._lock, self._model = Lock(), None if isinstance(given, str) else given
         if isinstance(given, str):
-            if "://" in given:
-                _check_address(given.partition("#")[0])
-            else:
-                _provided(given)
-            settings, given = settings.model_copy(update={"name": given}), None
+            _check_address(given.partition("#")[0]) if "://" in given else _provided(given)
+            settings = settings.model_copy(update={"name": given})
         elif given is not None and not all(hasattr(given, one) for one in ("stream", "bind_tools")):
             message = f"not a chat model: {type(given).__name__}"
             hint = "pass a chat model of LangChain, or a name such as openai:NAME"
             raise ModelError(message, kind="setting", hint=hint)
         self.settings = settings
-        self._model = given
-        self._lock = Lock()
+        named = settings.name or settings.base_url or ""
+        self.name = named if self._model is None else model_label(self._model)
+        """As the user calls it; "" when there is none."""
 
     def __bool__(self) -> bool:
         """Whether there is one. It may fail to load."""
-        return bool(self._model or self.settings.name or self.settings.base_url)
+        return bool(self.name)
+
+    @property
+    def label(self) -> str | None:
+        """The model without its provider, or the host that serves it; None when there is none."""
+        if "://" in self.name:
+            return self.name.partition("#")[2] or urlsplit(self.name).hostname
+        provider, _, model = self.name.partition(":")
+        return model if provider in PROVIDERS else self.name or None
 
     def load(self) -> BaseChatModel | None:
         """Return it; importing LangChain takes about a second. Raises ModelError."""

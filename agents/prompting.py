@@ -5,25 +5,15 @@ poses as the prompt."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
-from kds.agents.models import (
-    LazyModel,
-    ModelError,
-    load_chat_model,
-    model_error,
-    model_label,
-    model_secrets,
-)
+from kds.agents.models import LazyModel, model_error, model_secrets
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.memory.summarizer import LABELS, Summarizer
 from kds.brain.message import one_line
 from kds.brain.passages.values import Message
-from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.checks import OUTPUT_TOKENS
@@ -77,44 +67,37 @@ _NUMBER: Final = re.compile(r"\[(\s*\d+\s*)\]")
 """What a passage begins with, which a heading could hold."""
 
 
-class ModelRewriter:
-    """Asks a LangChain chat model for self-contained messages. For any threads.
+def _written(
+    model: LazyModel,
+    library: PromptLibrary,
+    name: str,
+    values: Mapping[str, object],
+    fit: Callable[[BaseChatModel], BaseChatModel] = lambda model: model,
+) -> str:
+    """What the model writes to the prompt file ``name``, without its thoughts; "" without a model.
 
-    It raises ModelError, and waits as long as the model takes: `CheckedRewriter` bounds the time,
-    checks what comes back, and falls back. A model given as a function is made when it is first
-    asked, within that time.
+    Takes as long as the model does. Raises ModelError, DispatchError when the prompt fails.
+    """
+    prompt, loaded = library.render(library.get(name), values), model.load()
+    if loaded is None:
+        return ""
+    try:
+        answer = fit(loaded).invoke(prompt, {"run_name": name, "tags": ["kds", name]})
+    except Exception as error:  # whatever a provider's client raises
+        raise model_error(error, model.name, secrets=model_secrets(loaded)) from error
+    return _THOUGHTS.sub("", str(answer.text)).strip()
+
+
+def rewriter_of(
+    model: LazyModel, library: PromptLibrary
+) -> Callable[[Sequence[Utterance], str, str], str]:
+    """Return what asks ``model`` for a self-contained message: of the messages before, the message,
+    and the rules' attempt.
+
+    It raises ModelError, DispatchError when the prompt fails, and takes as long as the model.
     """
 
-    def __init__(
-        self,
-        model: BaseChatModel | Callable[[], BaseChatModel],
-        library: PromptLibrary,
-        *,
-        name: str | None = None,
-    ) -> None:
-        self._given: Any = model
-        self._library = library
-        self._name = name
-        self._lock = Lock()
-        self._model: BaseChatModel | None = None
-
-    @property
-    def name(self) -> str:
-        """The model as the user calls it, else as it calls itself."""
-        return self._name or model_label(self._bounded())
-
-    def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
-        """Return what the model writes. Raises ModelError, DispatchError when the prompt fails."""
-        prompt = self.render(history, message, expanded)
-        model = self._bounded()
-        try:
-            answer = model.invoke(prompt, {"run_name": REWRITER, "tags": ["kds", REWRITER]})
-        except Exception as error:  # whatever a provider's client raises
-            raise model_error(error, self.name, secrets=model_secrets(model)) from error
-        return _THOUGHTS.sub("", str(answer.text)).strip()
-
-    def render(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
-        """Return the prompt. What was said enters it as data only."""
+    def rewrite(history: Sequence[Utterance], message: str, expanded: str) -> str:
         said = [
             {
                 "speaker": _SPEAKERS[one.role],
@@ -124,33 +107,9 @@ class ModelRewriter:
         ]
         more = expanded if expanded != message else ""
         values = {"messages": said, "message": message, "expanded": more}
-        return self._library.render(self._library.get(REWRITER), values)
+        return _written(model, library, REWRITER, values, bounded)
 
-    def _bounded(self) -> BaseChatModel:
-        """The model, with its output bounded; made at the first call."""
-        with self._lock:
-            if self._model is None:
-                given = self._given
-                self._model = bounded(given if hasattr(given, "invoke") else given())
-            return self._model
-
-
-def configured_rewriter(settings: ModelSettings, library: PromptLibrary) -> ModelRewriter | None:
-    """The rewriter with the model that ``settings`` name; None when they name none.
-
-    Nothing is imported or sent before it is first asked.
-    """
-    name = settings.name or settings.base_url
-    if name is None:
-        return None
-
-    def load() -> BaseChatModel:
-        model = load_chat_model(settings)
-        if model is None:
-            raise ModelError("no model is set up", kind="setting")
-        return model
-
-    return ModelRewriter(load, library, name=name)
+    return rewrite
 
 
 def bounded(model: BaseChatModel) -> BaseChatModel:
@@ -168,26 +127,36 @@ def bounded(model: BaseChatModel) -> BaseChatModel:
     return model.model_copy(update={field: limit})
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSummarizer:
-    """A `kds.brain.memory.summarizer.Summarizer` that asks a LangChain chat model.
+def summarizer_of(model: LazyModel, library: PromptLibrary) -> Summarizer | None:
+    """Return what condenses conversations with ``model``; None where there is none.
 
-    It raises whatever the model raises and waits as long as the model takes: `CheckedSummarizer`
-    bounds the time, checks what comes back, and falls back.
+    It raises ModelError and takes as long as the model: `CheckedSummarizer` bounds the time, checks
+    what comes back, and falls back.
     """
 
-    model: BaseChatModel
-    library: PromptLibrary
-
-    def __call__(self, messages: Sequence[Message], previous: str) -> str:
-        """Return the model's summary. Raises DispatchError when the prompt cannot be rendered."""
-        answer = self.model.invoke(self.render(messages, previous))
-        return str(answer.text).strip()
-
-    def render(self, messages: Sequence[Message], previous: str) -> str:
-        """Return the prompt. What was said enters it as data only."""
+    def summarize(messages: Sequence[Message], previous: str) -> str:
         values = {"previous": previous, "messages": _said(messages), "words": SUMMARY_WORDS}
-        return self.library.render(self.library.get(SUMMARIZER), values)
+        return _written(model, library, SUMMARIZER, values)
+
+    return summarize if model else None
+
+
+BriefWriter = Callable[[Sequence[Message], str], str]
+"""Writes the brief of a session from its messages and the brief by rule."""
+
+
+def brief_writer(model: LazyModel, library: PromptLibrary) -> BriefWriter | None:
+    """Return what writes briefs with ``model``; None where there is none.
+
+    It raises ModelError, and takes as long as the model.
+    """
+
+    def write(messages: Sequence[Message], by_rule: str) -> str:
+        said = _said(messages[-(PROMPT_CHARS // LEAST_CHARS) :])
+        values = {"brief": by_rule, "messages": said, "words": BRIEF_WORDS}
+        return _written(model, library, HANDOFF, values)
+
+    return write if model else None
 
 
 def _said(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -200,45 +169,6 @@ def _said(messages: Sequence[Message]) -> list[dict[str, str]]:
         }
         for one in messages
     ]
-
-
-BriefWriter = Callable[[Sequence[Message], str], str]
-"""Writes the brief of a session from its messages and the brief by rule."""
-
-
-def brief_writer(settings: ModelSettings, library: PromptLibrary) -> BriefWriter | None:
-    """Return the writer with the model of the settings; None where none is set.
-
-    It raises ModelError, and waits as long as the model takes.
-    """
-    name = settings.name or settings.base_url
-    if not name:
-        return None
-
-    def write(messages: Sequence[Message], by_rule: str) -> str:
-        most = PROMPT_CHARS // LEAST_CHARS
-        values = {"brief": by_rule, "messages": _said(messages[-most:]), "words": BRIEF_WORDS}
-        prompt = library.render(library.get(HANDOFF), values)
-        model = load_chat_model(settings)
-        if model is None:
-            return ""
-        try:
-            answer = model.invoke(prompt, {"run_name": HANDOFF, "tags": ["kds", HANDOFF]})
-        except Exception as error:  # whatever a provider's client raises
-            raise model_error(error, name, secrets=model_secrets(model)) from error
-        return _THOUGHTS.sub("", str(answer.text)).strip()
-
-    return write
-
-
-def summarizer_of(model: LazyModel, library: PromptLibrary) -> Summarizer | None:
-    """Return what condenses conversations with ``model``; None where there is none."""
-
-    def summarize(messages: Sequence[Message], previous: str) -> str:
-        loaded = model.load()
-        return ModelSummarizer(loaded, library)(messages, previous) if loaded is not None else ""
-
-    return summarize if model else None
 
 
 def prompt_with(found: PromptMemory, prompt: str, library: PromptLibrary) -> str:

@@ -21,7 +21,7 @@ from kds.agents.retrievers import DocumentRetriever
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace, log_recall
-from kds.brain.passages.recall import BUDGET_TOKENS, assemble, recall
+from kds.brain.passages.recall import assemble, recall
 from kds.brain.passages.values import Passage
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
@@ -63,34 +63,19 @@ class TurnTool:
 AnyTool = BaseTool | TurnTool
 
 
-def built_in_tools(
-    *,
-    memory: MemoryPlace | None = None,
-    documents: DocumentPlace | BaseRetriever | None = None,
-    budget_tokens: int = BUDGET_TOKENS,
-) -> tuple[AnyTool, ...]:
-    """The tools of KDS, over the memory's file and that of the documents, where there are any.
-
-    The files need not exist yet. Instead of the documents' file a retriever may stand, whose
-    documents should say under `citation` or `source` where they are from. ``budget_tokens`` is what
-    one search of the memory may quote.
-    """
-    tools: list[AnyTool] = [_READING]
-    if memory is not None:
-        tools.append(_search_memory(memory, budget_tokens))
-    if documents is not None:
-        tools.append(_search_documents(documents))
-    return tuple(tools)
-
-
 def workspace_tools(
     workspace: Workspace, documents: BaseRetriever | None = None
 ) -> tuple[AnyTool, ...]:
-    """The tools of KDS over the memory and the documents of ``workspace``."""
-    return built_in_tools(
-        memory=MemoryPlace.of(workspace),
-        documents=documents or DocumentPlace.of(workspace),
-        budget_tokens=load_settings(workspace).recall.token_budget,
+    """The tools of KDS over the memory and the documents of ``workspace``, if there are any yet.
+
+    In place of its documents a retriever may stand, whose documents should say under `citation` or
+    `source` where they are from.
+    """
+    budget_tokens = load_settings(workspace).recall.token_budget
+    return (
+        _READING,
+        _search_memory(MemoryPlace.of(workspace), budget_tokens),
+        _search_documents(documents or DocumentPlace.of(workspace)),
     )
 
 
@@ -105,22 +90,20 @@ def chosen_tools(
     known: dict[str, AnyTool] = {READ_CONVERSATION: _READING}
     for tool in tools:
         if not isinstance(tool, AnyTool):
-            raise DispatchError(
-                f"not a tool: {type(tool).__name__}",
-                hint="pass the tool itself, such as a function under `@tool` of "
-                "langchain_core.tools",
-            )
+            hint = "pass the tool itself, such as a function under `@tool` of langchain_core.tools"
+            raise DispatchError(f"not a tool: {type(tool).__name__}", hint=hint)
         known[tool.name] = tool
+    names = sorted({*known, *BUILT_IN})
     for index, name in enumerate(prompt.tools):
-        if name not in known and name not in BUILT_IN:
-            names = sorted({*known, *BUILT_IN})
-            near = nearest(name, names)
+        if name not in names:
+            near, given = nearest(name, names), ", ".join(names)
             raise DispatchError(
                 f"agent {prompt.name} names the tool '{name}', which was not passed",
                 where=prompt.front.where(("tools", index)),
-                hint=f"did you mean {near}?" if near
-                else f"pass it with tools=..., or use: {', '.join(names)}",
-            )  # fmt: skip
+                hint=f"did you mean {near}?"
+                if near
+                else f"pass it with tools=..., or use: {given}",
+            )
     missing = [name for name in prompt.tools if name not in known]
     chosen = {name: known[name] for name in prompt.tools if name in known}
     return chosen, tuple(f"no tool {name}: {BUILT_IN[name]}" for name in missing)

@@ -3,16 +3,12 @@
 The front matter is the only place where an intent is defined. `read_prompt` reports every problem
 that one file shows by itself; the library checks what needs the other files. The examples of an
 agent may stand in a file of their own, `NAME.examples.yaml` beside `NAME.md`.
-
-The JSON Schema under `output` may come with a cloned project. It refers to nothing and holds no
-regexes, so that a check ends.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -110,7 +106,6 @@ class _Keys(_Strict):
     handoffs: Annotated[tuple[_Intent, ...], _NAMES] = ()
     ask: Text | None = None
     tools: Annotated[tuple[_Tool, ...], _NAMES] = ()
-    output: dict[str, Any] | None = None
 
 
 class FrontMatter(_Keys):
@@ -267,8 +262,6 @@ def _own_problems(found: FrontMatter, front: Document, path: Path) -> Iterator[P
         if getattr(found, "not_" if key == "not" else key):
             hint = f"add 'intent: NAME', or remove '{key}'"
             yield Problem(front.where((key,)), f"has '{key}' and no intent", hint)
-    if found.output is not None:
-        yield from schema_problems(found.output, front, at=("output",))
 
 
 def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Pattern | Problem:
@@ -281,82 +274,3 @@ def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Patte
         return unseen or Pattern.literal(entry.literal, where=where, exact=entry.exact)
     made = Pattern.compile(entry.regex or "", where=where, exact=entry.exact, checked=checked)
     return Problem(shown, made.message, made.hint) if isinstance(made, Problem) else made
-
-
-# The JSON Schema under `output`. `jsonschema` takes 80 ms to import: it waits for a prompt that
-# declares an output.
-
-UNSUPPORTED: Final = {
-    **dict.fromkeys(("pattern", "patternProperties"), "say it in a 'description'"),
-    **dict.fromkeys(("$ref", "$dynamicRef", "$id"), "write out what it refers to"),
-}
-"""Keywords that are left out, and the way out: regexes can run for ever, references lead out of
-the file, or in circles."""
-
-MOST_FAULTS: Final = 5
-"""Faults that are told at once: enough to mend an answer."""
-
-FAULT_CHARS: Final = 200
-"""Characters of one fault: they quote the data, which may be long."""
-
-
-def schema_problems(
-    schema: Mapping[str, Any], front: Document, *, at: NodePath
-) -> Iterator[Problem]:
-    """Everything that keeps ``schema``, which stands at ``at`` in ``front``, from being used."""
-    if schema.get("type") != "object":
-        message = "the schema under 'output' does not describe an object"
-        hint = "write 'type: object' and the fields under 'properties'"
-        yield Problem(front.where((*at, "type")), message, hint)
-        return
-    unsupported = [
-        Problem(front.where(place), f"'{key}' is not supported", UNSUPPORTED[key])
-        for place, key, value in _keys_of(schema, at)
-        if key in UNSUPPORTED and (isinstance(value, str) or key == "patternProperties")
-    ]
-    yield from unsupported
-    if unsupported:
-        return
-    from jsonschema import Draft202012Validator
-
-    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
-        place = (*at, *error.path)
-        message = f"'{place[-1]}' is not as JSON Schema has it: {_cut(error.message)}"
-        hint = "see https://json-schema.org for what may stand there"
-        yield Problem(front.where(place), message, hint)
-
-
-def schema_faults(schema: Mapping[str, Any], data: object) -> list[str]:
-    """What of ``data`` does not fit ``schema``, in words; nothing when all of it does.
-
-    >>> schema_faults({"type": "object", "required": ["answer"]}, {})
-    ["'answer' is a required property"]
-    """
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-
-    one_draft = {key: value for key, value in schema.items() if key != "$schema"}
-    validator = Draft202012Validator(one_draft, registry=Registry())  # fetches nothing
-    try:
-        found = list(islice(validator.iter_errors(data), 100))
-    except RecursionError:
-        return ["the data is nested too deep"]
-    except ArithmeticError as error:  # multipleOf, with a number beyond all measure
-        return [_cut(f"the data cannot be checked: {error}")]
-    found.sort(key=lambda error: [str(part) for part in error.path])
-    return [
-        _cut(": ".join(filter(None, (".".join(map(str, error.path)), error.message))))
-        for error in found[:MOST_FAULTS]
-    ]
-
-
-def _keys_of(node: Any, at: NodePath) -> Iterator[tuple[NodePath, Any, Any]]:
-    """Every key of a schema, with its place and what stands below it."""
-    pairs = enumerate(node) if isinstance(node, list) else ()
-    for key, value in node.items() if isinstance(node, dict) else pairs:
-        yield (*at, key), key, value
-        yield from _keys_of(value, (*at, key))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= FAULT_CHARS else f"{text[: FAULT_CHARS - 3]}..."

@@ -38,14 +38,6 @@ class Text:
     usage = (12, 5)
 
 
-@dataclass(frozen=True)
-class Data:
-    """Structured output: as JSON text, or as the call of the tool that the client forces."""
-
-    data: Mapping[str, Any]
-    usage = (12, 5)
-
-
 class Calls:
     """Tool calls: ``Calls(("recall", {"query": "x"}), text="Let me see.")``.
 
@@ -114,7 +106,7 @@ class Dead:
     text: str = ""
 
 
-Reply = Text | Data | Calls | Failure | Raw | Slow | Stall | Trickle | Dead
+Reply = Text | Calls | Failure | Raw | Slow | Stall | Trickle | Dead
 
 
 @dataclass
@@ -126,13 +118,10 @@ class Asked:
     """Names in lower case."""
 
     def __post_init__(self) -> None:
-        choice = self.body.get("tool_choice")
         self.messages: list[Json] = list(self.body.get("messages", ()))
         texts = [_text(message.get("content")) for message in self.messages]
         self.text, self.newest = "\n".join(texts), texts[-1] if texts else ""
         self.tools = [str(tool["function"]["name"]) for tool in self.body.get("tools") or ()]
-        self.forced = str(choice["function"]["name"]) if isinstance(choice, dict) else None
-        """The tool that the model is made to call, if it is."""
         self.streamed = bool(self.body.get("stream"))
         self.key = self.headers.get("authorization", "").removeprefix("Bearer ")
 
@@ -272,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(reply.body)
 
-    def _stream(self, request: Asked, reply: Text | Data | Calls) -> None:
+    def _stream(self, request: Asked, reply: Text | Calls) -> None:
         self._open_stream()
         for chunk in _chunks(request, reply):
             self._event(json.dumps(chunk))
@@ -326,8 +315,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep quiet: what matters is written down in `FakeProvider.asked`."""
 
 
-def _whole(request: Asked, reply: Text | Data | Calls) -> Json:
-    content, calls, finish = _parts(request, reply)
+def _whole(request: Asked, reply: Text | Calls) -> Json:
+    content, calls, finish = _parts(reply)
     message: Json = {"role": "assistant", "content": content or None}
     if calls:
         message["tool_calls"] = calls
@@ -336,8 +325,8 @@ def _whole(request: Asked, reply: Text | Data | Calls) -> Json:
     return whole | {"usage": _usage(reply.usage)}
 
 
-def _chunks(request: Asked, reply: Text | Data | Calls) -> Iterator[Json]:
-    content, calls, finish = _parts(request, reply)
+def _chunks(request: Asked, reply: Text | Calls) -> Iterator[Json]:
+    content, calls, finish = _parts(reply)
     yield _chunk(request, {"role": "assistant", "content": ""})
     for word in _words(content):
         yield _chunk(request, {"content": word})
@@ -354,14 +343,10 @@ def _chunks(request: Asked, reply: Text | Data | Calls) -> Iterator[Json]:
         yield {**head, "choices": [], "usage": _usage(reply.usage)}
 
 
-def _parts(request: Asked, reply: Text | Data | Calls) -> tuple[str, list[Json], str]:
+def _parts(reply: Text | Calls) -> tuple[str, list[Json], str]:
     """The text, the tool calls, and why the model stopped."""
     if isinstance(reply, Text):
         return reply.text, [], reply.finish
-    if isinstance(reply, Data):
-        if request.forced is None:
-            return json.dumps(reply.data), [], "stop"
-        return "", [_call(0, request.forced, reply.data)], "stop"
     calls = [_call(index, *call) for index, call in enumerate(reply.calls)]
     return reply.text, calls, "tool_calls"
 

@@ -16,9 +16,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
 
 from kds import agents
-from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_tools
+from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage
 from kds.agents.run import MOST_ROUNDS
-from kds.agents.tools import chosen_tools, ready
+from kds.agents.tools import chosen_tools, ready, workspace_tools
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import RECALL, MemoryPlace
 from kds.brain.turn import ContextEntry, Turn
@@ -194,8 +194,9 @@ def test_the_conversation_can_be_read(keeper: Callable[[str], Agent]) -> None:
 
 
 def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
-    place = MemoryPlace(Workspace(tmp_path, tmp_path / "kds-brain"))
-    found = _tools(keeper("search_memory"), *built_in_tools(memory=place))["search_memory"]
+    workspace = Workspace(tmp_path, tmp_path / "kds-brain")
+    place = MemoryPlace.of(workspace)
+    found = _tools(keeper("search_memory"), *workspace_tools(workspace))["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
     assert not place.exists
     with place.open() as store:
@@ -214,7 +215,10 @@ class Shelf(BaseRetriever):
         return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
 
 
-def test_documents_can_be_searched_and_cited(keeper: Callable[[str], Agent]) -> None:
-    found = _tools(keeper("search_documents"), *built_in_tools(documents=Shelf()))
+def test_documents_can_be_searched_and_cited(
+    keeper: Callable[[str], Agent], tmp_path: Path
+) -> None:
+    workspace = Workspace(tmp_path, tmp_path / "kds-brain")
+    found = _tools(keeper("search_documents"), *workspace_tools(workspace, Shelf()))
     text = found["search_documents"].invoke({"query": "notice", "limit": 2})
     assert text == "[§ 0] notice 0\n\n[§ 1] notice 1"

@@ -1,4 +1,4 @@
-"""What a model answers beside text: handing on, structured data, and what servers make of both."""
+"""What a model answers beside text: handing on, and what servers make of it."""
 
 import json
 from contextlib import suppress
@@ -8,13 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.tools import tool
 
-from kds.agents import AgentReply, AgentRunnable, Handoff, ModelError, Usage
+from kds.agents import AgentReply, AgentRunnable, Handoff, ModelError
 
 from .conftest import MakeAgent
-from .openai_server import Calls, Data, Failure, FakeProvider, Raw, Text, wrong_shape
+from .openai_server import Calls, Failure, FakeProvider, Raw, Text, wrong_shape
 
 TO_EXECUTE = Handoff("EXECUTE", "code-executor", "the plan is agreed")
 
@@ -37,7 +35,7 @@ def test_nobody_hands_on_to_what_is_not_declared(
     provider.play(Calls(("hand_off", arguments)), Text("Well then."))
     reply = planner.invoke("dark mode")
     assert reply.handoffs == ()
-    assert provider.asked[1].newest == "intent must be one of: EXECUTE"
+    assert provider.asked[1].newest.endswith("intent must be one of: EXECUTE")
     assert reply.tools[0].failed
 
 
@@ -57,73 +55,6 @@ def test_a_provider_that_refuses_the_tool_is_asked_without_it(
     reply = planner.invoke("dark mode")
     assert (reply.text, provider.asked[1].tools) == ("The plan.", [])
     assert reply.notes == ("no handoffs: the model takes no tools",)
-
-
-SIZER = """\
----
-name: task-sizer
-description: Sizes a task.
-intent: SIZE
-{more}output:
-  type: object
-  properties:
-    hours: {{type: integer, minimum: 1}}
-    risk: {{enum: [low, high]}}
-  required: [hours, risk]
-  additionalProperties: false
-inputs: [expanded]
----
-How long does this take: {{{{ expanded }}}}
-"""
-
-
-@tool
-def count_files() -> int:
-    """Count the files."""
-    return 12
-
-
-@pytest.fixture
-def sizer(make_agent: MakeAgent, model: BaseChatModel) -> AgentRunnable:
-    return make_agent("task-sizer", SIZER.format(more="")).as_runnable(model)
-
-
-def test_the_reply_has_the_declared_fields(sizer: AgentRunnable, provider: FakeProvider) -> None:
-    provider.play(Data({"hours": 3, "risk": "low"}))
-    reply = sizer.invoke("dark mode")
-    assert reply.data == {"hours": 3, "risk": "low"}
-    assert reply.usage == Usage(12, 5, 17)
-    schema = provider.asked[0].body["response_format"]["json_schema"]["schema"]
-    assert schema["required"] == ["hours", "risk"]
-
-
-@pytest.mark.parametrize(
-    "answer", [Text("About three hours."), Text("[1, 2]"), Data({"hours": 0}), Text("")]
-)
-def test_data_that_does_not_fit_is_none_with_a_note(
-    sizer: AgentRunnable, provider: FakeProvider, answer: Text | Data
-) -> None:
-    provider.play(default=answer)
-    reply = sizer.invoke("dark mode")
-    assert (reply.data, len(provider.asked)) == (None, 1)
-    assert reply.notes[0].startswith("no data: the answer does not fit the output schema")
-    assert isinstance(answer, Data) or reply.text == answer.text
-
-
-def test_tools_come_before_the_data(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    agent = make_agent("task-sizer", SIZER.format(more="tools: [count_files]\n"))
-    runnable = agent.as_runnable(model, tools=[count_files])
-    provider.play(Calls(("count_files", {})), Text("Three."), Data({"hours": 3, "risk": "low"}))
-    reply = runnable.invoke("dark mode")
-    assert (reply.data, reply.tools[0].result) == ({"hours": 3, "risk": "low"}, "12")
-    assert "response_format" in provider.asked[2].body
-
-
-def test_a_model_without_structured_output_is_named(sizer: AgentRunnable) -> None:
-    with pytest.raises(ModelError, match="FakeListChatModel gives no structured output"):
-        sizer.with_model(FakeListChatModel(responses=["x"])).invoke("dark mode")
 
 
 def _answer(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
-from kds.agents.models import model_error, model_label, model_secrets
+from kds.agents.models import LazyModel, model_error, model_label, model_secrets
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
@@ -186,6 +186,21 @@ def test_a_missing_integration_names_its_extra_before_a_missing_key(
             _load("anthropic:x", environ)
         assert caught.value.kind == "extra"
         assert str(caught.value.hint).startswith(install_line("anthropic"))
+
+
+@pytest.mark.parametrize(
+    ("named", "label"),
+    [
+        ({}, None),
+        ({"name": "openai:gpt-5-mini"}, "gpt-5-mini"),
+        ({"name": "ollama:llama3:8b"}, "llama3:8b"),
+        ({"name": "http://me:secret@127.0.0.1:8080/v1#tiny"}, "tiny"),
+        ({"name": "http://me:secret@127.0.0.1:8080/v1"}, "127.0.0.1"),
+        ({"base_url": "http://127.0.0.1:8080/v1"}, "127.0.0.1"),
+    ],
+)
+def test_a_model_has_a_name_before_it_is_loaded(named: dict[str, str], label: str | None) -> None:
+    assert LazyModel(ModelSettings(**named)).label == label
 
 
 ASKING = """

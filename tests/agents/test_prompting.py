@@ -1,25 +1,26 @@
 """The user's model as a rewriter and as a summarizer: what it is asked, and what comes back."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
+from pydantic import Field
 
 from kds.agents import ModelError
+from kds.agents.models import LazyModel
 from kds.agents.prompting import (
     MESSAGE_CHARS,
     PROMPT_CHARS,
     THINKING_TOKENS,
-    ModelRewriter,
-    ModelSummarizer,
     bounded,
-    configured_rewriter,
+    rewriter_of,
+    summarizer_of,
 )  # fmt: skip
-from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer
+from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
 from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
@@ -31,46 +32,25 @@ from .openai_server import Dead, Failure, FakeProvider, Text, garbage
 SAID = (Utterance("I want to add a FAB button"), Utterance("Planned.", "assistant"))
 
 
-def faked(library: PromptLibrary, *answers: str) -> ModelRewriter:
-    model = GenericFakeChatModel(messages=iter([AIMessage(answer) for answer in answers]))
-    return ModelRewriter(model, library, name="fake")
-
-
-def served(provider: FakeProvider, library: PromptLibrary, **options: object) -> ModelRewriter:
+def ask(
+    provider: FakeProvider, library: PromptLibrary, message: str = "Make it purple", **options: int
+) -> str:
+    """What a model of the provider writes."""
     settings = ModelSettings.model_validate({"name": f"{provider.url}#m", **options})
-    rewriter = configured_rewriter(settings, library)
-    assert rewriter is not None
-    return rewriter
+    rewrite = rewriter_of(LazyModel(settings), library)
+    return rewrite(SAID, message, "Make the FAB button purple")
 
 
-def ask(rewriter: ModelRewriter, history: Sequence[Utterance] = SAID) -> str:
-    return rewriter.rewrite(history, "Make it purple", "Make the FAB button purple")
-
-
-def test_the_prompt_has_the_conversation_the_message_and_the_rules_attempt(
-    library: PromptLibrary,
-) -> None:
-    prompt = faked(library).render(SAID, "Make it {{ purple }}", "Make the FAB button purple")
-    assert "User: I want to add a FAB button\nAssistant: Planned.\n" in prompt
-    assert "<message>\nMake it {{ purple }}\n</message>" in prompt
-    assert "<attempt>\nMake the FAB button purple\n</attempt>" in prompt
-
-
-def test_the_answer_is_the_text_without_thoughts(library: PromptLibrary) -> None:
-    answer = "<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"
-    assert ask(faked(library, answer)) == "Make the FAB button purple"
-
-
-def test_a_provider_is_asked_once_with_a_bound(
+def test_a_provider_is_asked_once_with_a_bound_and_its_thoughts_are_left_out(
     provider: FakeProvider, library: PromptLibrary
 ) -> None:
-    provider.play(Text("Make the FAB button purple"))
-    rewriter = served(provider, library)
-    assert ask(rewriter) == "Make the FAB button purple"
+    provider.play(Text("<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"))
+    assert ask(provider, library, "Make it {{ purple }}") == "Make the FAB button purple"
     (asked,) = provider.asked
     assert asked.body["max_completion_tokens"] == OUTPUT_TOKENS
-    assert "Make it purple" in asked.text
-    assert rewriter.name == f"{provider.url}#m"
+    assert "User: I want to add a FAB button\nAssistant: Planned.\n" in asked.text
+    assert "<message>\nMake it {{ purple }}\n</message>" in asked.text
+    assert "<attempt>\nMake the FAB button purple\n</attempt>" in asked.text
 
 
 @pytest.mark.parametrize(
@@ -82,22 +62,17 @@ def test_what_goes_wrong_is_a_model_error(
 ) -> None:
     provider.play(default=reply)
     with pytest.raises(ModelError) as failure:
-        ask(served(provider, library, max_retries=0))
+        ask(provider, library, max_retries=0)
     assert failure.value.kind == kind
 
 
 def test_nothing_is_made_or_sent_before_it_is_asked(
     provider: FakeProvider, library: PromptLibrary
 ) -> None:
-    settings = ModelSettings(name=provider.url)  # which models it serves has to be asked
-    rewriter = configured_rewriter(settings, library)
-    assert rewriter is not None
-    assert rewriter.name == provider.url
+    model = LazyModel(ModelSettings(name=provider.url))  # which it serves has to be asked
+    rewriter_of(model, library)
+    assert model.name == provider.url
     assert (provider.asked, provider.listed) == ([], [])
-
-
-def test_without_a_model_there_is_no_rewriter(library: PromptLibrary) -> None:
-    assert configured_rewriter(ModelSettings(), library) is None
 
 
 @pytest.mark.parametrize(
@@ -127,37 +102,45 @@ def told(content: str, *, speaker: str | None = None) -> Message:
     return Message("m", "s", 1, "user", content, AT, 3, speaker)
 
 
-def answering(library: PromptLibrary, text: str) -> ModelSummarizer:
-    return ModelSummarizer(GenericFakeChatModel(messages=iter([AIMessage(text)])), library)
+class Writer(GenericFakeChatModel):
+    """Writes what it is given to write, and keeps what it was asked."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def _generate(self, messages: Any, *args: Any, **options: Any) -> Any:
+        self.asked.append(messages[0].text)
+        return super()._generate(messages, *args, **options)
 
 
-def test_the_prompt_has_the_messages_and_the_summary_before_them(library: PromptLibrary) -> None:
-    prompt = answering(library, "").render(
-        [told("Make it {{ purple }}", speaker="Ann")], "User: wants a button."
-    )
-    assert "Ann: Make it {{ purple }}" in prompt
-    assert "User: wants a button." in prompt
-    assert "at most 120 words" in prompt
+def summarizing(library: PromptLibrary, *texts: str) -> tuple[Summarizer, list[str]]:
+    """A summarizer whose model writes ``texts``, and the prompts that it gets."""
+    model = Writer(messages=iter(map(AIMessage, texts)))
+    found = summarizer_of(LazyModel(ModelSettings(), model), library)
+    assert found is not None
+    return found, model.asked
 
 
-def test_code_and_very_long_messages_are_shortened(library: PromptLibrary) -> None:
-    prompt = answering(library, "").render([told("```py\nx = 1\n```\n" + "word " * 5000)], "")
-    assert "[code: py, 1 line]" in prompt
-    assert len(prompt) < MESSAGE_CHARS + 3000
-    many = answering(library, "").render([told("word " * 5000)] * 1000, "")
-    assert len(many) < PROMPT_CHARS * 1.2
+def test_a_summarizer_is_shown_messages_and_the_summary_before_them_and_each_is_shortened(
+    library: PromptLibrary,
+) -> None:
+    summarize, asked = summarizing(library, "", "", "")
+    summarize([told("Make it {{ purple }}", speaker="Ann")], "User: wants a button.")
+    for part in ("Ann: Make it {{ purple }}", "User: wants a button.", "at most 120 words"):
+        assert part in asked[0]
+    summarize([told("```py\nx = 1\n```\n" + "word " * 5000)], "")
+    assert "[code: py, 1 line]" in asked[1]
+    assert len(asked[1]) < MESSAGE_CHARS + 3000
+    summarize([told("word " * 5000)] * 1000, "")
+    assert len(asked[2]) < PROMPT_CHARS * 1.2
 
 
-def test_the_answer_is_the_summary(library: PromptLibrary) -> None:
-    model = answering(library, " They add a login form for Maria Lopez. ")
-    made = CheckedSummarizer(ExtractiveSummarizer(), model).make(
-        [told("Add a login form for Maria Lopez")]
-    )
+def test_the_answer_is_the_summary_and_a_model_without_one_is_replaced(
+    library: PromptLibrary,
+) -> None:
+    summarize, _ = summarizing(library, " They add a login form for Maria Lopez. ")
+    checked = CheckedSummarizer(ExtractiveSummarizer(), summarize)
+    made = checked.make([told("Add a login form for Maria Lopez")])
     assert (made.source, made.text) == ("model", "They add a login form for Maria Lopez.")
-
-
-def test_a_model_without_an_answer_is_replaced(library: PromptLibrary) -> None:
-    model = ModelSummarizer(GenericFakeChatModel(messages=iter([])), library)
-    made = CheckedSummarizer(ExtractiveSummarizer(), model).make([told("Add a login form")])
-    assert made.source == "extractive"
-    assert made.reason is not None
+    again = checked.make([told("Add a login form")])
+    assert again.source == "extractive"
+    assert again.reason is not None

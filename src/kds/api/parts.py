@@ -47,12 +47,13 @@ class RewriterSource:
         key = (settings.model, settings.rewriting.timeout_s, mode)
         with self._lock:
             if self._found[0] != key:
-                from kds.agents.prompting import configured_rewriter  # imported only with a model
+                from kds.agents.models import LazyModel  # imported only with a model
+                from kds.agents.prompting import rewriter_of
 
-                rewriter = configured_rewriter(settings.model, self._library)
-                checked = None if rewriter is None else CheckedRewriter(
-                    rewriter.rewrite,
-                    name=rewriter.name,
+                model = LazyModel(settings.model)
+                checked = None if not model else CheckedRewriter(
+                    rewriter_of(model, self._library),
+                    name=model.name,
                     mode=mode,
                     timeout_s=settings.rewriting.timeout_s,
                     rest_s=self._rest_s,

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
+from kds.agents.models import LazyModel
 from kds.agents.prompting import brief_writer
 from kds.api.embeddings import load_embedder, model_name
 from kds.api.memory_search import Searched, search_memory
@@ -153,11 +154,11 @@ class Workplace:
             found = latest(memory, project) if project else None
         if found is None:
             raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
-        key, model = (found[0].session, to), load_settings(self.workspace).model
+        key, model = (found[0].session, to), LazyModel(load_settings(self.workspace).model)
         if self._brief[0] == key:  # a client asks again for what it shows
             return self._brief[1]
         write = brief_writer(model, self.library())
-        made = brief(*found, to=to, write=write, timeout_s=model.timeout_s)
+        made = brief(*found, to=to, write=write, timeout_s=model.settings.timeout_s)
         if made.by == "model":
             self._brief = key, made.text
         return made.text + "".join(f"\n({note})\n" for note in made.notes)

@@ -1,27 +1,39 @@
 """Finding the passages that answer a question: in documents, in remembered conversations."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
-from time import monotonic
 from typing import Final
 
-from kds.api.embeddings import EmbeddingsError, load_embedder
 from kds.brain.documents.store import DocumentPlace, Documents
-from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall, Holdings
+from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import Citations, ConversationMemory
 from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope as Where
-from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.reading import Recollection
 from kds.query.values import Chunk, Query
+
+MEMORY_SHARE: Final = 3
+"""In the scope "all" one place in this many is for remembered conversations, at the end of the
+list: the scores of documents and of conversations do not compare, and a question that was asked
+before always looks most like itself."""
+
+FIRST: Final = 3
+"""Ranks whose order tells whether the session steered a search."""
+
+LEANS: Final = 0.35
+"""How likely a question must need what was said before to be searched with the question before it.
+
+Of the follow-ups over documents (tests/documents), none of them rewritten, .43 in place of .28 find
+their passage first, and no question that stands alone finds less; at .2 some do.
+"""
 
 
 class Library:
@@ -31,9 +43,8 @@ class Library:
         self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ, team: bool = False
     ) -> None:
         """With ``team`` the documents that everybody in the project shares are searched, too."""
-        self.workspace = workspace
-        self._team = team
-        self.place = DocumentPlace.of(workspace, environ=environ)
+        self._root, self._team = workspace.root, team
+        self._at = DocumentPlace.of(workspace, environ=environ)
         self._lock = Lock()
         self._store: Documents | None = None
 
@@ -41,16 +52,14 @@ class Library:
     def store(self) -> Documents | None:
         """The store; None when no document was ever added. Raises StoreError."""
         with self._lock:
-            if self._store is None and self.place.exists:
-                self._store = self._opened()
+            if self._store is None and self._at.exists:
+                if self._team and self._at.shared is not None:
+                    from kds.brain.documents.postgres_documents import PostgresDocuments  # psycopg
+
+                    self._store = PostgresDocuments.of_member(self._at.shared)
+                else:
+                    self._store = self._at.open()
             return self._store
-
-    def _opened(self) -> Documents:
-        if not self._team or self.place.shared is None:
-            return self.place.open()
-        from kds.brain.documents.postgres_documents import PostgresDocuments  # takes psycopg along
-
-        return PostgresDocuments.of_member(self.place.shared)
 
     def search(
         self,
@@ -70,31 +79,13 @@ class Library:
         if (store := self.store) is None:
             return None
         preferred: list[str] = []
-        for name in map(self._place, near):
+        for name in map(self._path, near):
             with suppress(StoreError):  # a name that several documents have prefers none of them
                 document = store.find(name)
                 preferred.append(document.id if document else name)
-        scope = ALL if only is None else self._place(only)
+        scope = ALL if only is None else self._path(only)
         found = store.search(text, limit=limit, document=preferred, scope=scope, embedder=embedder)
         return replace(found, notes=(*store.take_warnings(), *found.notes))
-
-    def holdings(self) -> Holdings | None:
-        """How much there is; None when no document was ever added. Raises StoreError."""
-        store = self.store
-        return None if store is None else store.holdings()
-
-    def note_on(self, name: str) -> str | None:
-        """Say why the document ``name`` cannot be preferred; None when it can.
-
-        What keeps the store from being read is such a reason, too.
-        """
-        try:
-            store = self.store
-            if store is not None and store.find(self._place(name)) is not None:
-                return None
-        except StoreError as error:
-            return f"{error.message}: none is preferred"
-        return f"no document '{name}' is in the store: none is preferred"
 
     def close(self) -> None:
         """Let go of the store; the next search opens it again."""
@@ -103,90 +94,14 @@ class Library:
                 self._store.close()
                 self._store = None
 
-    def _place(self, name: str) -> str:
+    def _path(self, name: str) -> str:
         """A path from the root of the workspace as the store has it; any other name as it is."""
         # No name of a file at all, or links in a circle: Python 3.11 has a RuntimeError for them.
         with suppress(OSError, ValueError, RuntimeError):
-            path = (self.workspace.root / name).resolve()
+            path = (self._root / name).resolve()
             if path.is_file():
                 return str(path)
         return name
-
-
-QUESTION_S: Final = 1.0
-"""Seconds that the vector of one question may take: a model in the process takes 10-30 ms, one
-elsewhere 100-300 ms. Without it the words are searched all the same."""
-
-REST_S: Final = 30.0
-"""Seconds that a model is left alone after it failed: each try would cost every query its time."""
-
-
-@dataclass(slots=True)
-class PatientEmbedder:
-    """An embedder whose questions have a time limit; after a failure it rests."""
-
-    inner: Embedder
-    limit_s: float = QUESTION_S
-    clock: Callable[[], float] = monotonic
-    """Returns seconds."""
-    _rest: Deadline = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._rest = Deadline(0.0, clock=self.clock)
-
-    @property
-    def name(self) -> str:
-        """Under which its vectors are kept."""
-        return self.inner.name
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector a text, however long that takes."""
-        return self.inner.embed_documents(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question. Raises EmbeddingsError, or what the model raises."""
-        if left_s := self._rest.left_s:
-            raise EmbeddingsError(f"it failed, and is tried again in {left_s:.0f} s")
-        try:
-            return Deadline(self.limit_s).call(lambda: self.inner.embed_query(text))
-        except BaseException:
-            self._rest.renew(REST_S)
-            raise
-
-
-class EmbedderSlot:
-    """Holds the model that the settings name, once it is loaded."""
-
-    def __init__(self, wanted: Callable[[], str | None]) -> None:
-        self._wanted = wanted
-        self._lock = Lock()
-        self._held: PatientEmbedder | None = None
-
-    @property
-    def ready(self) -> PatientEmbedder | None:
-        """The model, if it is the one that is wanted and is loaded; never waits."""
-        held = self._held
-        return held if held is not None and held.name == self._wanted() else None
-
-    def load(self) -> PatientEmbedder | None:
-        """Load the model that is wanted; None when none is. Raises EmbeddingsError.
-
-        May take seconds: not for the thread that routes.
-        """
-        name = self._wanted()
-        with self._lock:
-            if name is not None and (self._held is None or self._held.name != name):
-                self._held = PatientEmbedder(load_embedder(name))
-            return self._held if name is not None else None
-
-
-MEMORY_SHARE: Final = 3
-"""In the scope "all" one place in this many is for remembered conversations, at the end of the
-list: the scores of documents and of conversations do not compare, and a question that was asked
-before always looks most like itself."""
-
-FIRST: Final = 3
-"""Ranks whose order tells whether the session steered a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +117,6 @@ class Findings:
     budget_tokens: int | None = None
     """Of passages of conversations, and how much of it was used."""
     used_tokens: int = 0
-
-
-LEANS: Final = 0.35
-"""How likely a question must need what was said before to be searched with the question before it.
-
-Of the follow-ups over documents (tests/documents), none of them rewritten, .43 in place of .28 find
-their passage first, and no question that stands alone finds less; at .2 some do.
-"""
 
 
 def searched(turn: Turn) -> str:
@@ -240,102 +147,72 @@ def find(
     A store that cannot be read is a note: the other one still answers. Raises MessageError
     when the scope needs a document or a session that is not named.
     """
-    text = searched(turn)
-    source, remembered = _nearby(query, turn, known)
-    _check_scope(query, source)
-    documents, recalled, notes = None, None, list[str]()
+    text, limit, notes = searched(turn), query.limit, list[str]()
+    about = known.about or (() if turn.context_switch else known.documents[:1]) if known else ()
+    near = about if query.source is None else (query.source,)
+    _check_scope(query, near)
+    documents, recalled = None, None
     if query.scope in ("all", "documents", "document"):
-        with _noted("documents", notes):
-            only = source[0] if query.scope == "document" else None
-            documents = library.search(
-                text, near=source, only=only, limit=query.limit, embedder=embedder
-            )
-            notes += documents.notes if documents else ()
-    if query.scope in ("all", "memory", "conversation"):
-        with _noted("conversations", notes):
-            recalled = _recalled(memory, embedder, query, text, known, now=now)
-            notes += recalled.notes if recalled else ()
-    hits = [hit for hit in recalled.hits if _counts(hit, query, known)] if recalled else []
+        with warned(notes, "documents not searched"):
+            only = near[0] if query.scope == "document" else None
+            documents = library.search(text, near=near, only=only, limit=limit, embedder=embedder)
+    inside = query.scope == "conversation"
+    if query.scope in ("all", "memory") or (inside and known is not None):
+        with warned(notes, "conversations not searched"):
+            if memory.flags.enabled and memory.exists:
+                settings = memory.recall_settings
+                about_now = query.source or "\n".join(known.about if known else ()) or None
+                recalled = recall(
+                    memory.store,
+                    text,
+                    scope=Where(known.session if known and inside else None, about_now),
+                    limit=limit + (len(known.message_ids) + 1 if known else 0),
+                    settings=replace(settings, few=0) if inside else settings,
+                    embedder=embedder,
+                    now=now,
+                )
+    hits = recalled.hits if recalled else ()
+    if known is not None:  # neither the question itself nor, unless asked for, what was just said
+        sent = {known.asked} if inside else {known.asked, *known.message_ids}
+        hits = tuple(hit for hit in hits if hit.passage.message_id not in sent)
     budget = memory.config.settings.recall.token_budget
-    quoted = assemble(turn.expanded, hits[: query.limit], budget_tokens=budget)
+    quoted = assemble(turn.expanded, hits[:limit], budget_tokens=budget)
     found = [_of_document(hit) for hit in documents.hits] if documents else []
     said = list[Chunk]()
     if quoted.used:
         cite = Citations(memory.store)
         said = [_of_conversation(hit, cite(hit.passage)) for hit in quoted.used]
     # Documents first; conversations have the last places, if they have any.
-    room = min(max(query.limit // MEMORY_SHARE, query.limit - len(found)), len(said))
+    room = min(max(limit // MEMORY_SHARE, limit - len(found)), len(said))
+    searches = [one.notes for one in (documents, recalled) if one]
     return Findings(
-        chunks=(*found[: query.limit - room], *said[:room]),
+        chunks=(*found[: limit - room], *said[:room]),
         documents=documents,
         conversations=recalled,
-        steered=remembered and _steered(found),
-        notes=(*notes, *quoted.notes),
+        steered=query.source is None and bool(near) and _steered(found),
+        notes=(*notes, *(note for some in searches for note in some), *quoted.notes),
         budget_tokens=budget if recalled else None,
         used_tokens=quoted.tokens,
     )
 
 
-def _recalled(
-    memory: ConversationMemory,
-    embedder: Embedder | None,
-    query: Query,
-    text: str,
-    known: Recollection | None,
-    *,
-    now: datetime,
-) -> Recall | None:
-    """Search the remembered conversations; None when there are none. Raises StoreError."""
-    inside = query.scope == "conversation"
-    if not (memory.flags.enabled and memory.exists) or (inside and known is None):
-        return None
-    settings = memory.recall_settings
-    about = query.source or "\n".join(known.about if known else ()) or None
-    return recall(
-        memory.store,
-        text,
-        scope=Where(known.session if known and inside else None, about),
-        limit=query.limit + (len(known.message_ids) + 1 if known else 0),
-        settings=replace(settings, few=0) if inside else settings,
-        embedder=embedder,
-        now=now,
-    )
-
-
 @contextmanager
-def _noted(what: str, notes: list[str]) -> Iterator[None]:
-    """Make a note of a store that cannot be read."""
+def warned(warnings: list[str], what: str, errors: type[KdsError] = KdsError) -> Iterator[None]:
+    """Make a warning of a store that fails."""
     try:
         yield
-    except KdsError as error:
-        notes.append(f"{what} not searched: {error.message}")
+    except errors as error:
+        warnings.append(f"{what}: {error.message}")
 
 
-def _nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[str, ...], bool]:
-    """The documents whose passages count more, and whether only the session knew of them.
-
-    What the turns before were answered from no longer counts when the topic changes.
-    """
-    if query.source is not None:
-        return (query.source,), False
-    if known is None:
-        return (), False
-    found = known.about or (() if turn.context_switch else known.documents[:1])
-    return found, bool(found)
-
-
-def _check_scope(query: Query, source: Sequence[str]) -> None:
-    if query.scope == "document" and not source:
+def _check_scope(query: Query, near: Sequence[str]) -> None:
+    needed = {"document": ("source_path", near), "conversation": ("session_id", query.session)}
+    field, value = needed.get(query.scope, ("", True))
+    if not value:
         raise MessageError(
-            "the scope 'document' needs a document",
-            where="source_path",
-            hint="send its path, or search all documents with the scope 'documents'",
-        )
-    if query.scope == "conversation" and query.session is None:
-        raise MessageError(
-            "the scope 'conversation' needs a session",
-            where="session_id",
-            hint="send its id, or search all conversations with the scope 'memory'",
+            f"the scope '{query.scope}' needs to know which one",
+            where=field,
+            hint=f"send {field}, or search all of them: 'documents', 'memory'",
         )
 
 
@@ -344,14 +221,6 @@ def _steered(chunks: Sequence[Chunk]) -> bool:
     lifted = sorted(chunks, key=lambda one: -one.score)[:FIRST]
     plain = sorted(chunks, key=lambda one: -one.score / one.bias)[:FIRST]
     return any(one is not other for one, other in zip(lifted, plain, strict=True))
-
-
-def _counts(hit: Hit, query: Query, known: Recollection | None) -> bool:
-    """Whether it is neither the question itself nor, unless asked for, what was just said."""
-    message = hit.passage.message_id
-    if known is None or message == known.asked:
-        return known is None
-    return query.scope == "conversation" or message not in known.message_ids
 
 
 def _of_document(hit: DocumentHit) -> Chunk:

@@ -1,13 +1,21 @@
-"""`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
+"""`QueryService`: a question in, the passages that answer it out, in the light of what was said.
+
+Where there is a model, the knowledge retriever answers from the passages; what it is told of them
+is in `prompts/internal/passages-found.md`.
+"""
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Final, Self
 
+from kds.agents.agent import Agent, AgentReply
+from kds.agents.models import LazyModel
+from kds.agents.prompting import cited, prompt_with, quoted, summarizer_of
 from kds.api.embeddings import model_name
 from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
@@ -18,116 +26,94 @@ from kds.brain.message import clean_message
 from kds.brain.settings import LiveConfig, Settings
 from kds.brain.turn import NOT_ENGLISH, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.query.answer import Answerer, Speakers, Spoken, model_name_of, told
+from kds.query.models import EmbedderSlot, Speakers
 from kds.query.reading import (
     Reader,
-    Reading,
     Recollection,
     checked_session,
     known_before,
     recollect,
     said_before,
-    shown_terms,
-    within_contract,
 )
-from kds.query.search import EmbedderSlot, Findings, Library, find
+from kds.query.search import Findings, Library, find, warned
 from kds.query.values import (
     QUERY,
     Chunk,
     Query,
     QueryReply,
     Rewriting,
-    RewrittenBy,
     SessionTurn,
     citations_of,
     query_metric,
 )
 from kds.router.rewriting.writer import FindRewriter
-from kds.transit.history import Message
+from kds.transit.history import Message, transit
 
-
-@contextmanager
-def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    """Add what the block takes to ``timings``, in milliseconds of wall time."""
-    started = perf_counter()
-    try:
-        yield
-    finally:
-        timings[stage] = timings.get(stage, 0.0) + (perf_counter() - started) * 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """A question on its way: what it means, and what its session knew."""
-
-    query: Query
-    reading: Reading
-    known: Recollection | None
-    timings_ms: dict[str, float] = field(default_factory=dict)
-    """Of all its stages: each adds its own."""
-    warnings: tuple[str, ...] = ()
-    begun: float = 0.0
-    findings: Findings = field(default_factory=Findings)
-    spoken: Spoken = field(default_factory=Spoken)
-
-    @property
-    def turn(self) -> Turn:
-        """The question as it was read."""
-        return self.reading.turn
-
-    @property
-    def may_be_rewritten(self) -> bool:
-        """Whether a model is to be asked what the question means: see `QueryService.rewrite`."""
-        return self.reading.rewriter is not None
-
-
-def resolved_by_session(query: Query, turn: Turn, known: Recollection | None) -> bool:
-    """Whether a reference points to something that the session remembered."""
-    if known is None or not turn.references:
-        return False
-    if query.context is None:  # there was nothing else to resolve it with
-        return True
-    remembered = {term.casefold() for term in known.terms}
-    return any(one.target.casefold() in remembered for one in turn.references)
-
-
-def rewriting_of(turn: Turn) -> Rewriting:
-    """Who made a question self-contained, and why it was taken so."""
-    by: RewrittenBy = "rules" if turn.expanded != turn.message else "nobody"
-    if turn.rewriting is not None and turn.rewriting.outcome == "used":
-        by = "model"
-    return Rewriting(by, turn.references, turn.why)
-
-
-MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
+RETRIEVER: Final = "knowledge-retriever"
+PASSAGES: Final = "passages-found"
+"""Prompt files: of the agent that answers, and of what it is told of the passages."""
 
 SECTIONS_KEPT: Final = 3
 """Passages whose sections and documents a session remembers of a turn."""
 
-
-def _passage_about(terms: Iterable[str], chunks: Iterable[Chunk]) -> str:
-    """The first passage of a document for each of ``terms``; "" when one is named by none."""
-    told = [one.text for one in chunks if one.origin == "document"]
-    found = [
-        next((text for text in told if term.casefold() in text.casefold()), "") for term in terms
-    ]
-    return "\n\n".join(dict.fromkeys(found)) if all(found) else ""
-
-
-def _first_found(findings: Findings) -> dict[str, list[str] | None]:
-    """The documents and sections to remember; None leaves those of the turns before in place."""
-    first = [one for one in findings.chunks[:SECTIONS_KEPT] if one.source_path]
-    documents = dict.fromkeys(one.source_path for one in first if one.source_path)
-    sections = dict.fromkeys(one.section for one in first if one.section)
-    return {"documents": list(documents) or None, "sections": list(sections) or None}
-
+TERMS_SHOWN: Final = 10
+"""Terms of a session that a reply names, the latest first."""
 
 CLOSING_S: Final = 1.0
 """Seconds that a service which stops waits for a model to end a summary."""
 
+MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
 EARLIER_SETTINGS: Final = "wrong settings do not count"
-
 NOTHING_FOUND: Final = "nothing was found to answer from: no model was asked"
+EMPTY: Final = "the model answered with nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question on its way: what it means, what its session knew, and what was found so far."""
+
+    query: Query
+    turn: Turn
+    known: Recollection | None = None
+    ask_model: Callable[[], Turn] | None = None
+    """What the question means, by a model, where one is to be asked: `QueryService.rewrite`."""
+    warnings: tuple[str, ...] = ()
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    """Of all its stages: each adds its own."""
+    begun: float = field(default_factory=perf_counter)
+    findings: Findings = field(default_factory=Findings)
+    answer: str | None = None
+    answer_error: str | None = None
+    model: str | None = None
+
+    @property
+    def rewriting(self) -> Rewriting:
+        """Who made the question self-contained, and why it was taken so."""
+        turn, by_model = self.turn, self.turn.rewriting
+        if by_model is not None and by_model.outcome == "used":
+            return Rewriting("model", turn.references, turn.why)
+        changed = turn.expanded != turn.message
+        return Rewriting("rules" if changed else "nobody", turn.references, turn.why)
+
+    @property
+    def hit(self) -> bool:
+        """Whether what the session remembered served the question."""
+        if self.known is None:
+            return False
+        targets = {one.target.casefold() for one in self.turn.references}
+        if self.query.context is not None:  # it may be what resolved them
+            targets &= {term.casefold() for term in self.known.terms}
+        return self.findings.steered or bool(targets)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add what the block takes to the timings, in milliseconds of wall time."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            took_ms = (perf_counter() - started) * 1000.0
+            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + took_ms
 
 
 class QueryService:
@@ -149,22 +135,19 @@ class QueryService:
 
         With ``team`` the documents that everybody in the project shares are searched, too.
         """
-        self._clock = clock
+        self._clock, self._team = clock, team
         tools = Tools(
-            find_summarizer=lambda: self._answerer.summarizer(),
+            find_summarizer=lambda: summarizer_of(self._model, self._reader.parts.library),
             clock=clock,
             on_by_default=True,
             surface=QUERY,
         )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
-        self._team = team
         self.library = Library(parts.workspace, environ=environ, team=team)
-        self.embedder = EmbedderSlot(lambda: model_name(self._settings().recall.embeddings))
-        self._answerer = Answerer(
-            parts.library, str(parts.workspace.root), lambda: self._settings().model
-        )
+        self.embedder = EmbedderSlot(lambda: model_name(self.settings.recall.embeddings))
         self.speakers = Speakers()
         """What waits for models, off the threads that others need."""
+        self._lazy_model = LazyModel(self.settings.model)
         self.use(parts, rewriter=rewriter)
 
     @classmethod
@@ -175,9 +158,8 @@ class QueryService:
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
         """Use rules and prompts that were reloaded."""
-        find = rewriter or RewriterSource(LiveConfig(parts.workspace), parts.library)
+        find = rewriter or RewriterSource(self.memory.config, parts.library)
         self._reader = Reader(parts, find)
-        self._answerer.library = parts.library
 
     def ask(self, query: Query) -> QueryReply:
         """Do all that is to be done for a question; not for a thread with an event loop.
@@ -197,109 +179,125 @@ class QueryService:
 
         With ``remembers=False`` nothing is stored, and no session begun. Raises MessageError.
         """
-        begun = perf_counter()
         query = replace(query, text=clean_message(query.text))
         if query.session is not None:
             checked_session(query.session)
-        timings: dict[str, float] = {}
-        warnings: list[str] = []
-        with timed(timings, "session"):
+        begun, warnings = Understood(query, Turn(query.text, self._clock())), list[str]()
+        with begun.timed("session"):
             known = self._known(query, warnings, remembers=remembers)
-        with timed(timings, "rewriting"):
+        with begun.timed("rewriting"):
             messages = self._messages(query, known)
-            reading = self._reader.read(
+            turn, ask_model = self._reader.read(
                 query.text,
                 said_before(messages),
                 known_before(known.terms if known else (), messages),
-                at=self._clock(),
+                at=begun.turn.at,
                 rewrites=self.memory.flags.enable_query_rewriting,
             )
-        if not reading.turn.english:
+        if not turn.english:
             warnings.append(NOT_ENGLISH)
         if not self._team and (fault := self.settings_fault):
             warnings.append(f"{EARLIER_SETTINGS}: {fault}")
-        return Understood(query, reading, known, timings, tuple(warnings), begun)
+        return replace(begun, turn=turn, known=known, ask_model=ask_model, warnings=tuple(warnings))
 
-    async def rewrite(self, understood: Understood) -> Understood:
+    async def rewrite(self, found: Understood) -> Understood:
         """Ask a model what the question means, where one may and the rules do not know.
 
         Off the event loop; the rules' reading stands when it takes too long.
         """
-        if not understood.may_be_rewritten:
-            return understood
-        reading, warnings = Reading(understood.turn), understood.warnings
-        with timed(understood.timings_ms, "model_rewriting"):
+        if found.ask_model is None:
+            return found
+        with found.timed("model_rewriting"):
             try:
                 turn = await self.speakers.run(
-                    lambda: self._reader.ask_model(understood.reading),
-                    timeout_s=self.rewriting_s,
+                    found.ask_model,
+                    timeout_s=self.settings.rewriting.timeout_s,
                     setting="rewriting.timeout_s",
                 )
-                reading = Reading(turn)
+                return replace(found, turn=turn, ask_model=None)
             except KdsError as error:
-                warnings = (*warnings, f"not rewritten by a model: {error.message}")
-        return replace(understood, reading=reading, warnings=warnings)
+                warning = f"not rewritten by a model: {error.message}"
+                return replace(found, ask_model=None, warnings=(*found.warnings, warning))
 
-    def search(self, understood: Understood) -> Understood:
-        """Find the intent and the passages. Raises MessageError when the scope names nothing."""
-        timings = understood.timings_ms
-        with timed(timings, "rewriting"):
-            reading = Reading(self._reader.classify(understood.turn))
-        with timed(timings, "retrieval"):
+    def search(self, found: Understood) -> Understood:
+        """Find the intent, and the passages that answer the question. Raises MessageError."""
+        with found.timed("rewriting"):
+            turn = self._reader.classify(found.turn)
+        with found.timed("retrieval"):
             findings = find(
                 self.library, self.memory, self.embedder.ready,
-                understood.query, reading.turn, understood.known, now=self._clock(),
+                found.query, turn, found.known, now=self._clock(),
             )  # fmt: skip
-        return replace(understood, reading=reading, findings=findings)
+        return replace(found, turn=turn, findings=findings)
 
     async def answer(self, found: Understood) -> Understood:
         """Ask the model, if one is to be asked: off the event loop, within the model's timeout."""
         if not (found.findings.chunks and self._wants_model(found.query)):
             return found
-        settings, memory = self._settings().model, PromptMemory()
-        with suppress(StoreError):  # the profile, where there is consent
-            memory = self.memory.for_prompt(found.turn.expanded, passages=False)
-        turn = self._with_window(found)
-        with timed(found.timings_ms, "answer"):
+        with found.timed("answer"):
             try:
-                spoken = await self.speakers.run(
-                    lambda: self._answerer.speak(turn, found.findings.chunks, memory),
-                    timeout_s=settings.timeout_s,
+                reply = await self.speakers.run(
+                    partial(self._spoken, found), timeout_s=self.settings.model.timeout_s
                 )
             except KdsError as error:
-                spoken = Spoken(error=told(error), model=model_name_of(settings))
-        return replace(found, spoken=spoken)
+                told = f"{error.message}; fix: {error.hint}" if error.hint else error.message
+                return replace(found, answer_error=told, model=self._model.label)
+        text = reply.text.strip()
+        return replace(
+            found, answer=text or None, answer_error=None if text else EMPTY, model=reply.model
+        )
 
     def finish(self, found: Understood) -> QueryReply:
         """Remember what the question referred to and what was answered, and reply."""
-        said, timings = found.spoken, found.timings_ms
         turn, chunks = found.turn, found.findings.chunks
         warnings = [*found.warnings, *found.findings.notes]
-        with timed(timings, "memory"):
+        with found.timed("memory"):
             session = self._remember(found, warnings)
         if not chunks and self._wants_model(found.query):
             warnings.append(NOTHING_FOUND)
-        timings["total"] = (perf_counter() - found.begun) * 1000.0
+        found.timings_ms["total"] = (perf_counter() - found.begun) * 1000.0
         reply = QueryReply(
             query=found.query.text,
             rewritten_query=turn.expanded,
-            rewriting=rewriting_of(turn),
+            rewriting=found.rewriting,
             intent=turn.intent,
             chunks=chunks,
             citations=citations_of(chunks),
-            answer=said.text,
-            answer_error=said.error,
-            model=said.model,
+            answer=found.answer,
+            answer_error=found.answer_error,
+            model=found.model,
             session=session,
-            timings_ms=timings,
+            timings_ms=found.timings_ms,
         )
         self._measure(found, reply, warnings)
         return replace(reply, warnings=tuple(dict.fromkeys(warnings)))
 
+    def prompted(self, agent: Agent, found: Understood) -> Turn:
+        """The turn as the model gets it: with the agent's prompt, a summary of what was said before
+        and the last turns, the profile where there is consent, and the passages.
+
+        Raises DispatchError.
+        """
+        query, known, memory = found.query, found.known, PromptMemory()
+        history: tuple[Utterance, ...] = ()
+        # Without the store the question is answered all the same, as one that stands alone.
+        with suppress(StoreError):
+            memory = self.memory.for_prompt(found.turn.expanded, passages=False)
+            if query.context is not None:
+                said = [(one.role, one.content) for one in self._messages(query, known)]
+                history = self.memory.window_of(said, query.text).earlier()
+            elif known is not None:
+                history = self.memory.window(known.session, query.text).earlier()
+        own, library = agent.taking(replace(found.turn, history=history)), agent.library
+        chunks = found.findings.chunks
+        passages = [{"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks]
+        prompt = library.render(library.get(PASSAGES), {"passages": passages})
+        return replace(own, prompt=f"{prompt_with(memory, own.prompt, library)}\n\n{prompt}")
+
     @property
-    def rewriting_s(self) -> float:
-        """Seconds that a model has to rewrite a question."""
-        return self._settings().rewriting.timeout_s
+    def settings(self) -> Settings:
+        """As they are at this moment."""
+        return self.memory.config.settings
 
     @property
     def settings_fault(self) -> str | None:
@@ -308,45 +306,38 @@ class QueryService:
         problem = self.memory.config.problem
         return "; ".join(map(str.strip, str(problem).splitlines())) if problem else None
 
-    def stop(self) -> None:
-        """Let everybody go who waits for a model."""
-        self.speakers.stop()
-
     def close(self) -> None:
         """Let go of the stores. Closing twice is fine."""
         self.memory.close(wait_s=CLOSING_S)
         self.library.close()
 
     def __enter__(self) -> Self:
-        """Close at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _settings(self) -> Settings:
-        return self.memory.config.settings
+    @property
+    def _model(self) -> LazyModel:
+        """The model as it is set now, loaded once for each way in which it is set."""
+        if self._lazy_model.settings != (settings := self.settings.model):
+            self._lazy_model = LazyModel(settings)
+        return self._lazy_model
 
     def _wants_model(self, query: Query) -> bool:
-        return query.answer and self._answerer.configured
+        return query.answer and bool(self._model)
 
-    def _with_window(self, found: Understood) -> Turn:
-        """The turn as the model gets it: a summary of what was said before, and the last turns."""
-        query, known = found.query, found.known
-        history: tuple[Utterance, ...] = ()
-        # Without the store the question is answered all the same, as one that stands alone.
-        with suppress(StoreError):
-            if query.context is not None:
-                said = [(one.role, one.content) for one in self._messages(query, known)]
-                history = self.memory.window_of(said, query.text).earlier()
-            elif known is not None:
-                history = self.memory.window(known.session, query.text).earlier()
-        return replace(found.turn, history=history)
+    def _spoken(self, found: Understood) -> AgentReply:
+        """What the model answers. Raises ModelError and DispatchError."""
+        parts, model = self._reader.parts, self._model
+        agent = Agent.named(RETRIEVER, parts.library, workspace=str(parts.workspace.root))
+        speaker = agent.as_runnable(model.load(), timeout_s=model.settings.timeout_s)
+        return speaker.invoke(self.prompted(agent, found))
 
     def _messages(self, query: Query, known: Recollection | None) -> tuple[Message, ...]:
-        """What was said: sent by the client, else remembered."""
+        """What was said, within the contract: sent by the client, else remembered."""
         if query.context is not None:
-            return within_contract(query.context, turns=self.memory.flags.history_max_turns)
+            return tuple(transit(query.context, turns=self.memory.flags.history_max_turns))
         return known.messages if known else ()
 
     def _known(self, query: Query, warnings: list[str], *, remembers: bool) -> Recollection | None:
@@ -356,38 +347,43 @@ class QueryService:
         if not self.memory.flags.enabled:
             warnings.append(MEMORY_OFF)
             return None
-        if not remembers and not self.memory.exists:
+        if not (remembers or self.memory.exists):
             return None
-        found: Recollection | None = None
-        with _warned(warnings, "the session was not read"):
+        try:
             known = recollect(self.memory, query.session, begins=remembers)
             if known is not None and remembers:
                 stored = self.memory.add(known.session, "user", query.text)
                 warnings += self.memory.store.take_warnings()
                 known = replace(known, asked=stored.id if stored else None)
-            found = known
-        return found
+            return known
+        except StoreError as error:
+            warnings.append(f"the session was not read: {error.message}")
+            return None
 
     def _remember(self, found: Understood, warnings: list[str]) -> SessionTurn | None:
         """Store the answer, and what the question referred to; the session after that."""
-        known, answer = found.known, found.spoken.text
+        known, chunks = found.known, found.findings.chunks
         if known is None:
             return None
-        hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
-        session = SessionTurn(known.session, known.turn, (), hit)
+        session = SessionTurn(known.session, known.turn, hit=found.hit)
         terms = self._reader.terms(found.turn)
-        with _warned(warnings, "the turn was not remembered"):
+        first = [one for one in chunks[:SECTIONS_KEPT] if one.source_path]
+        documents = dict.fromkeys(one.source_path for one in first if one.source_path)
+        sections = dict.fromkeys(one.section for one in first if one.section)
+        with warned(warnings, "the turn was not remembered", StoreError):
             self.memory.remember_turn(
                 known.session,
                 terms,
-                answer=answer or _passage_about(terms, found.findings.chunks),
-                **_first_found(found.findings),
+                answer=found.answer or _passage_about(terms, chunks),
+                documents=list(documents) or None,  # None leaves those of the turns before in place
+                sections=list(sections) or None,
                 fresh=found.turn.context_switch,
             )
-            if answer:
-                self.memory.add(known.session, "assistant", answer, summarise=False)
+            if found.answer:
+                self.memory.add(known.session, "assistant", found.answer, summarise=False)
                 self.memory.catch_up_later(known.session)
-            session = replace(session, memory=shown_terms(self.memory, known.session))
+            terms = [one.term for one in self.memory.antecedents(known.session)]
+            session = replace(session, memory=tuple(terms[::-1][:TERMS_SHOWN]))
         return session
 
     def _measure(self, found: Understood, reply: QueryReply, warnings: list[str]) -> None:
@@ -404,15 +400,15 @@ class QueryService:
             )
             warnings += noted.notes[len(findings.conversations.notes) :]
         if reply.session is not None:
-            with _warned(warnings, "not measured"):
-                data = query_metric(reply, received=len(found.query.context or ()))
+            with warned(warnings, "not measured", StoreError):
+                data = query_metric(reply, reply.session, received=len(found.query.context or ()))
                 self.memory.store.metrics.add(QUERY, data)
 
 
-@contextmanager
-def _warned(warnings: list[str], what: str) -> Iterator[None]:
-    """Make a warning of a store that fails."""
-    try:
-        yield
-    except StoreError as error:
-        warnings.append(f"{what}: {error.message}")
+def _passage_about(terms: Iterable[str], chunks: Iterable[Chunk]) -> str:
+    """The first passage of a document for each of ``terms``; "" when one is named by none."""
+    told = [one.text for one in chunks if one.origin == "document"]
+    found = [
+        next((text for text in told if term.casefold() in text.casefold()), "") for term in terms
+    ]
+    return "\n\n".join(dict.fromkeys(found)) if all(found) else ""

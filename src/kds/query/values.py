@@ -1,18 +1,16 @@
 """What goes into a query over documents and remembered conversations, and what comes out.
 
-Frozen values; `as_dict` of each is its JSON form, which docs/query.md describes.
-
-A turn *hits* when what its session remembered served it: a reference was resolved to something
-in the session's stored messages or terms, or the document that earlier turns were about changed
-the first result. The *hit rate* is the share of such turns among those from the third on.
+`as_dict` of each is its JSON form, which docs/query.md describes. A turn *hits* when what its
+session remembered served it: a reference was resolved to something in the session's stored messages
+or terms, or the document that earlier turns were about changed the first result.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from kds.api.measures import Figures
+from kds.api.measures import Figures, rounded, share
 from kds.brain.memory.memory_store import Metric
 from kds.brain.turn import UNKNOWN, Reference
 from kds.transit.history import Message
@@ -20,10 +18,6 @@ from kds.transit.history import Message
 Scope = Literal["all", "documents", "document", "memory", "conversation"]
 """Where to look: documents and remembered conversations; every document; the one that the user
 looks at; every remembered conversation; the one at hand."""
-
-Origin = Literal["document", "conversation"]
-
-RewrittenBy = Literal["nobody", "rules", "model"]
 
 DEFAULT_LIMIT: Final = 8
 """Passages a query returns: what fits a prompt beside the question."""
@@ -61,9 +55,9 @@ class Chunk(Figures):
     section: str | None = None
     page: int | None = None
     source_path: str | None = None
-    """File of the document, and the line of it where the passage begins."""
     line: int | None = None
-    origin: Origin = "document"
+    """Of the file, where the passage begins."""
+    origin: Literal["document", "conversation"] = "document"
     session: str | None = None
     """Of a passage of a conversation: its session, and the message it is from."""
     message: str | None = None
@@ -85,27 +79,25 @@ class Citation(Figures):
 class Rewriting(Figures):
     """Who made the question self-contained, what it referred to, and why it was taken so."""
 
-    by: RewrittenBy = "nobody"
+    by: Literal["nobody", "rules", "model"] = "nobody"
     references: tuple[Reference, ...] = ()
     why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn(Figures):
-    """The session after the query: which turn it was, and what it talks about now."""
+    """The session after the query: which turn it was (from 1), what it referred to, the latest
+    first, and whether what it remembered served this turn."""
 
     id: str
     turn: int
-    """From 1: how many questions were asked in it, this one included."""
     memory: tuple[str, ...] = ()
-    """What was referred to, the latest first."""
     hit: bool = False
-    """Whether what the session remembered served this turn; see above."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryReply(Figures):
-    """All that a query comes to."""
+    """All that a query comes to: what `POST /query` returns."""
 
     query: str
     rewritten_query: str
@@ -122,11 +114,6 @@ class QueryReply(Figures):
     """Wall time of each stage; "total" is all of it, the model's time included."""
     warnings: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """The JSON form: what `POST /query` returns."""
-        timings = {stage: round(ms, 3) for stage, ms in self.timings_ms.items()}
-        return {**Figures.as_dict(self), "timings_ms": timings}
-
 
 def citations_of(chunks: tuple[Chunk, ...]) -> tuple[Citation, ...]:
     """The places that ``chunks`` come from, in the order in which they are first named.
@@ -134,15 +121,12 @@ def citations_of(chunks: tuple[Chunk, ...]) -> tuple[Citation, ...]:
     >>> [one.chunks for one in citations_of((Chunk("a", 1, 1, "x"), Chunk("b", 1, 1, "x")))]
     [(1, 2)]
     """
-    numbers: dict[str, list[int]] = {}
-    first: dict[str, Chunk] = {}
-    for number, chunk in enumerate(chunks, start=1):
-        first.setdefault(chunk.citation, chunk)
-        numbers.setdefault(chunk.citation, []).append(number)
-    return tuple(
-        Citation(name, one.document, one.section, one.page, tuple(numbers[name]))
-        for name, one in first.items()
-    )
+    found: dict[str, Citation] = {}
+    for number, one in enumerate(chunks, start=1):
+        blank = Citation(one.citation, one.document, one.section, one.page, ())
+        place = found.get(one.citation, blank)
+        found[one.citation] = replace(place, chunks=(*place.chunks, number))
+    return tuple(found.values())
 
 
 QUERY: Final = "query"
@@ -152,51 +136,41 @@ FROM_TURN: Final = 3
 """The first turn of a session that counts: before it there is little to remember."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHits(Figures):
-    """How often what sessions remembered was of use, in questions from FROM_TURN on.
+def query_metric(
+    reply: QueryReply, session: SessionTurn, *, received: int = 0
+) -> dict[str, object]:
+    """The record of a question in a session: figures, never a word of it.
 
-    ``turns`` are all questions in sessions; ``hit_rate`` is None before turn 3.
-    """
-
-    sessions: int
-    turns: int
-    later_turns: int
-    hits: int
-    hit_rate: float | None
-
-
-def query_metric(reply: QueryReply, *, received: int = 0) -> Mapping[str, object]:
-    """Return the record of a question in a session: figures, never a word of it.
-
-    The session's name is hashed: it only has to be the same for its next turn. ``received``
+    The session's id is hashed: it only has to be the same for its next turn. ``received``
     messages of history came with the question.
     """
-    assert reply.session is not None  # only sessions are measured
-    name = reply.session.id.encode(errors="surrogatepass")
     return {
-        "session": hashlib.sha256(name).hexdigest()[:12],
-        "turn": reply.session.turn,
-        "hit": reply.session.hit,
+        "session": hashlib.sha256(session.id.encode(errors="surrogatepass")).hexdigest()[:12],
+        "turn": session.turn,
+        "hit": session.hit,
         "rewritten": reply.rewriting.by,
         "references": len(reply.rewriting.references),
         "received": received,
         "chunks": len(reply.chunks),
         "answered": reply.answer is not None,
         "failed": reply.answer_error is not None,
-        "timings_ms": {stage: round(ms, 3) for stage, ms in reply.timings_ms.items()},
+        "timings_ms": rounded(reply.timings_ms),
     }
 
 
-def session_hits(metrics: Iterable[Metric]) -> SessionHits:
-    """Work out the hit rate of the questions among ``metrics``."""
+def session_hits(metrics: Iterable[Metric]) -> dict[str, object]:
+    """How often what sessions remembered served the questions among ``metrics``.
+
+    ``turns`` are all questions in sessions; ``hit_rate``, the share of ``later_turns``, those from
+    FROM_TURN on, is None before there are any.
+    """
     rows = [metric.data for metric in metrics if metric.name == QUERY]
     turns = [(row.get("turn"), row.get("hit") is True) for row in rows]
     later = [hit for turn, hit in turns if isinstance(turn, int) and turn >= FROM_TURN]
-    return SessionHits(
-        sessions=len({row.get("session") for row in rows}),
-        turns=len(rows),
-        later_turns=len(later),
-        hits=sum(later),
-        hit_rate=sum(later) / len(later) if later else None,
-    )
+    return {
+        "sessions": len({row.get("session") for row in rows}),
+        "turns": len(rows),
+        "later_turns": len(later),
+        "hits": sum(later),
+        "hit_rate": share(later),
+    }

@@ -410,14 +410,14 @@ class ServedWorkspace:
 
     def stop(self) -> None:
         """Release everybody who waits, and end the background jobs; from the event loop."""
-        self.queries.stop()
+        self.queries.speakers.stop()
         for job in self.jobs:
             job.cancel()
 
     def close(self) -> None:
         """Let go of threads and stores."""
         self.closing = True
-        self.queries.stop()
+        self.queries.speakers.stop()
         self.worker.close()
         self.archivist.close()
         for pool in () if self._base else self.threads:

@@ -258,7 +258,7 @@ class Exchange:
                                turn.prompt, turn, notes=(note,))  # fmt: skip
             self._note(note)
         else:
-            if reply.answered and not (reply.text.strip() or reply.handoffs or reply.data):
+            if reply.answered and not (reply.text.strip() or reply.handoffs):
                 # No answer at all: the same as a model that fails, and it can be asked again.
                 hint = "try again, or another model"
                 error = ModelError(f"{reply.model} gave no text", kind="garbage", hint=hint)

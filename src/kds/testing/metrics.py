@@ -6,7 +6,7 @@ is None. docs/memory-cli.md says what each means.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
@@ -120,7 +120,7 @@ def report_metrics(
     figures = {
         "turns": _turns(of[TURN], corrections) if of[TURN] else None,
         "recalls": _recalls(recalls) if recalls else None,
-        "session_memory": asdict(session_hits(metrics)),
+        "session_memory": session_hits(metrics),
         "windows": _windows(windows, rows.get(SUMMARY, [])) if windows or of[SUMMARY] else None,
         "embedding": {"texts": round(sum(texts)), "ms": spread(each_ms)} if each_ms else None,
         "content": {},

@@ -175,7 +175,7 @@ def _follows(entry: Entry, turn: Turn, talk: Talk, root: str) -> tuple[Agent, st
         text = instructions(entry)
     except (OSError, ValueError) as error:
         raise NotServedError(f"cannot be read: {error}", where=str(entry.path)) from error
-    own = replace(agent.prompt, name=entry.name, ref=str(entry.path), tools=(), output=None)
+    own = replace(agent.prompt, name=entry.name, ref=str(entry.path), tools=())
     return replace(agent, prompt=own), _ARGUMENTS.sub(lambda _: turn.message, text)
 
 

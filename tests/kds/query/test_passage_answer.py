@@ -1,9 +1,8 @@
-"""What a model is shown of the passages, and what it is called when it does not answer."""
+"""What a model is shown of the passages."""
 
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,10 +10,8 @@ from kds.agents.agent import Agent
 from kds.agents.prompting import CITATION_CHARS, cited, quoted
 from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.answer import RETRIEVER, Answerer, model_name_of
-from kds.query.service import QueryService
+from kds.query.service import RETRIEVER, QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 
@@ -37,11 +34,10 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
         data, source = read_source(path.resolve())
         store.put(read_document(path, data), source)
     parts = Parts.load(place, may_write=False)
-    answerer = Answerer(parts.library, str(place.root), ModelSettings)
+    agent = Agent.named(RETRIEVER, parts.library, workspace=str(place.root))
     with QueryService(parts) as service:
         found = service.search(service.understand(Query("What is the Late Fee?")))
-    agent = Agent.named(RETRIEVER, parts.library, workspace=str(place.root))
-    prompt = answerer.prompted(agent, found.turn, found.findings.chunks).prompt or ""
+        prompt = service.prompted(agent, found).prompt or ""
     inside, _, after = prompt.partition("<passages>")[2].partition("</passages>")
     assert "99%" in inside
     assert "99%" not in after
@@ -63,18 +59,3 @@ def test_neither_text_nor_citation_closes_the_frame_or_begins_a_passage(text: st
         assert line.startswith(">")
     for shown in (citation, quoted(text)):
         assert not re.search(r"<\s*/?\s*passages\b", shown, re.IGNORECASE)
-
-
-@pytest.mark.parametrize(
-    ("settings", "label"),
-    [
-        (ModelSettings(), None),
-        (ModelSettings(name="openai:gpt-5-mini"), "gpt-5-mini"),
-        (ModelSettings(name="ollama:llama3:8b"), "llama3:8b"),
-        (ModelSettings(name="http://me:secret@127.0.0.1:8080/v1#tiny"), "tiny"),
-        (ModelSettings(name="http://me:secret@127.0.0.1:8080/v1"), "127.0.0.1"),
-        (ModelSettings(base_url="http://127.0.0.1:8080/v1"), "127.0.0.1"),
-    ],
-)
-def test_a_model_has_a_name_before_it_is_loaded(settings: ModelSettings, label: str | None) -> None:
-    assert model_name_of(settings) == label

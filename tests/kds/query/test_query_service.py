@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from kds.api.rehearsal import MinuteClock
 from kds.brain.memory.memory_store import Metric, SqliteStore
 from kds.brain.workspace import Workspace
-from kds.query.reading import REPLIES_READ, known_before, said_before, within_contract
+from kds.query.reading import REPLIES_READ, known_before, said_before
 from kds.query.service import QueryService
 from kds.query.values import QUERY, Query, QueryReply, SessionTurn, query_metric, session_hits
-from kds.transit.history import Message
+from kds.transit.history import Message, transit
 
 from .place import add_documents
 
@@ -184,8 +184,8 @@ AT = datetime(2025, 11, 3, 9, tzinfo=UTC)
 
 
 def row(session: str, turn: int, *, hit: bool) -> Metric:
-    reply = QueryReply("a secret question", "q", session=SessionTurn(session, turn, hit=hit))
-    return Metric(AT, QUERY, dict(query_metric(reply)))
+    reply = QueryReply("a secret question", "q")
+    return Metric(AT, QUERY, query_metric(reply, SessionTurn(session, turn, hit=hit)))
 
 
 def test_only_turns_from_the_third_on_count() -> None:
@@ -194,8 +194,7 @@ def test_only_turns_from_the_third_on_count() -> None:
         row("two", 1, hit=False),
     ]  # fmt: skip
     found = session_hits([*rows, Metric(AT, "turn", {"hit": True, "turn": 9})])
-    assert (found.sessions, found.turns, found.later_turns, found.hits) == (2, 5, 2, 1)
-    assert found.hit_rate == pytest.approx(0.5)
+    assert found == {"sessions": 2, "turns": 5, "later_turns": 2, "hits": 1, "hit_rate": 0.5}
 
 
 def test_a_record_holds_no_word_of_the_question_or_of_its_session() -> None:
@@ -211,7 +210,7 @@ MESSAGES = st.lists(
 
 @given(MESSAGES)
 def test_all_that_the_user_said_is_read_and_only_recent_replies(messages: list[Message]) -> None:
-    kept = within_contract(messages)
+    kept = transit(messages)
     said = said_before(kept)
     assert [one.text for one in said if one.role == "user"] == [
         one.content for one in kept if one.role == "user"

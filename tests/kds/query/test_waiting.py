@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from kds.api.embeddings import EmbeddingsError
-from kds.query.answer import Speakers, WaitError
-from kds.query.search import REST_S, EmbedderSlot, PatientEmbedder
+from kds.brain.timeouts import Deadline
+from kds.query.models import REST_S, EmbedderSlot, PatientEmbedder, Speakers, WaitError
 
 from ...effort import PATIENCE_S
 
@@ -28,7 +28,7 @@ def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
 def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kds.query.answer.GRACE_S", 0.0)
+    monkeypatch.setattr("kds.query.models.GRACE_S", 0.0)
     gate = threading.Event()
 
     async def main() -> None:
@@ -83,13 +83,15 @@ class Model:
 def test_a_model_that_hangs_costs_a_question_its_limit_once() -> None:
     gate, now = threading.Event(), 0.0
     model = Model(gate.wait)
-    patient = PatientEmbedder(model, limit_s=0.05, clock=lambda: now)
+    rest = Deadline(0.0, clock=lambda: now)
+    patient = PatientEmbedder(model.name, model, limit_s=0.05, rest=rest)
     with pytest.raises(TimeoutError):
         patient.embed_query("x")
     with pytest.raises(EmbeddingsError, match="tried again in 30 s"):
         patient.embed_query("x")
     gate.set()
-    now, patient.limit_s = REST_S + 1, PATIENCE_S
+    now = REST_S + 1
+    patient = PatientEmbedder(model.name, model, limit_s=PATIENCE_S, rest=rest)
     assert patient.embed_query("x") == [1.0]
     assert model.asked == 2
 

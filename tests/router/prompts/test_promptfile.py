@@ -1,21 +1,16 @@
 """What a prompt file says is read, with the examples beside it; what can be wrong: faults.yaml."""
 
-import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from kds.brain.errors import PromptFileError
-from kds.brain.yaml_files import parse_yaml
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import (
     ContextShift,
     PromptFile,
     read_prompt,
-    schema_faults,
-    schema_problems,
 )
 
 FAULTS = Path(__file__).parents[1] / "faults.yaml"
@@ -30,7 +25,6 @@ starts_session: true
 corrects: true
 only_looks: true
 tools: [run_tests, search_memory]
-output: {type: object, properties: {branch: {type: string}}}
 """
 
 
@@ -63,7 +57,6 @@ def test_what_follows_from_an_intent_is_read_from_its_file() -> None:
     )
     assert (prompt.absorbs, prompt.tools) == (("ASK",), ("run_tests", "search_memory"))
     assert (prompt.starts_session, prompt.corrects, prompt.only_looks) == (True, True, True)
-    assert prompt.output == {"type": "object", "properties": {"branch": {"type": "string"}}}
 
 
 PROMPT = """---
@@ -136,73 +129,3 @@ def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
     found = PromptLibrary.load(tmp_path).get("debugger")
     assert found.path != packaged.path
     assert found.examples == (() if own else packaged.examples)
-
-
-def _problems(schema: str) -> list[str]:
-    front = parse_yaml(f"output: {schema}\n", path="x.md")
-    data: Any = front.data
-    return [one.message for one in schema_problems(data["output"], front, at=("output",))]
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        "{type: object}",
-        "{type: object, properties: {a: {type: [string, 'null']}}, required: [a]}",
-        "{type: object, properties: {pattern: {type: string}, $ref: {type: string}}}",
-        "{$schema: 'https://json-schema.org/draft/2020-12/schema', type: object}",
-    ],
-)
-def test_a_sound_schema_loads(schema: str) -> None:
-    assert _problems(schema) == []
-
-
-@pytest.mark.parametrize(
-    ("schema", "said"),
-    [
-        ("{}", "does not describe an object"),
-        ("{type: array}", "does not describe an object"),
-        ("{type: object, required: a}", "'required' is not as JSON Schema has it"),
-        ("{type: object, properties: {a: {minimum: low}}}", "'minimum' is not as JSON Schema has"),
-        ("{type: object, properties: {a: {$ref: '#/$defs/b'}}}", "'$ref' is not supported"),
-        ("{type: object, $ref: 'http://x/y.json'}", "'$ref' is not supported"),
-        ("{type: object, $defs: {a: {$id: 'http://x/y'}}}", "'$id' is not supported"),
-        ("{type: object, $dynamicRef: 'other.json'}", "'$dynamicRef' is not supported"),
-        ("{type: object, patternProperties: {a: {}}}", "'patternProperties' is not supported"),
-        ("{type: object, properties: {a: {pattern: '^a'}}}", "'pattern' is not supported"),
-    ],
-)
-def test_what_cannot_be_used_is_said_on_loading(schema: str, said: str) -> None:
-    [problem] = _problems(schema)
-    assert said in problem
-
-
-def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    def connect(*_: object) -> None:
-        raise AssertionError("a schema went to the network")
-
-    monkeypatch.setattr(socket.socket, "connect", connect)
-    _problems("{$schema: 'http://127.0.0.1:9/meta.json', type: object}")
-    schema = {"$schema": "http://127.0.0.1:9/meta.json", "type": "object"}
-    assert schema_faults(schema, {"a": 1}) == []
-
-
-def test_faults_say_where_and_what() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"steps": {"type": "array", "items": {"type": "string"}}},
-        "required": ["steps", "risk"],
-    }
-    assert schema_faults(schema, {"steps": ["a", 2]}) == [
-        "'risk' is a required property",
-        "steps.1: 2 is not of type 'string'",
-    ]
-    assert schema_faults(schema, {"steps": [], "risk": 1}) == []
-
-
-def test_data_that_is_too_deep_is_a_fault() -> None:
-    deep: dict[str, Any] = {}
-    for _ in range(50_000):
-        deep = {"next": deep}
-    schema = {"type": "object", "additionalProperties": {"type": "string"}}
-    assert schema_faults(schema, deep) == ["the data is nested too deep"]

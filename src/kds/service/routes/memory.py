@@ -151,7 +151,7 @@ def create_session(served: Served, asked: NewSession) -> Response:
     session = store.create_session(
         title=asked.title, document_context=asked.tied, session_id=chosen
     )
-    return JSONResponse(_saved(served, session, asked), 201)
+    return JSONResponse(_told(session), 201)
 
 
 @sessions.post(
@@ -249,7 +249,7 @@ def change_session(served: Served, session: SessionPath, asked: SessionChange) -
         store.rename(session, asked.title)
     if "documents" in asked.model_fields_set:
         store.set_document(session, asked.tied)
-    return JSONResponse(_saved(served, store.session(session), asked))
+    return JSONResponse(_told(store.session(session)))
 
 
 @sessions.delete(_ONE)
@@ -338,6 +338,7 @@ def stats(served: Served) -> Response:
     """Return how much is stored, and how the queries and the embedding are doing."""
     store = served.memory_if_any()
     held = store.stats() if store else None
+    documents = served.queries.library.store
     model = model_name(served.memory.config.settings.recall.embeddings)
     return JSONResponse(
         {
@@ -348,7 +349,7 @@ def stats(served: Served) -> Response:
             },
             "index_bytes": index_sizes(store.database) if store else {},
             "consent": store.profile.consent().given if store else False,
-            "documents": _numbers(served.queries.library.holdings(), *HELD),
+            "documents": _numbers(documents.holdings() if documents else None, *HELD),
             "queries": {"waiting": served.worker.waiting},
             "embedding": {"model": model, **asdict(served.embedding)},
         }
@@ -390,12 +391,6 @@ def _told(session: Session) -> dict[str, Any]:
     told: dict[str, Any] = jsonable_encoder(session, exclude={"num", "document_context"})
     told |= {"messages": told.pop("message_count"), "tokens": told.pop("token_count")}
     return {**told, "documents": list(session.documents)}
-
-
-def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> dict[str, Any]:
-    """A session as it was saved; it says when a document it is to be about is not there."""
-    notes = map(served.queries.library.note_on, asked.documents or ())
-    return {**_told(session), "warnings": list(filter(None, notes))}
 
 
 def _numbers(value: object, *names: str) -> dict[str, Any]:

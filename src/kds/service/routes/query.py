@@ -19,7 +19,7 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import DOCUMENT_BIAS
 from kds.brain.turn import plain
-from kds.query.service import QueryService, Understood, rewriting_of
+from kds.query.service import QueryService, Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.requests import (
     JSON,
@@ -105,10 +105,10 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
         """Search, unless a model is to be asked first what the question means."""
         served.look_at_all()
         read = service.understand(query)
-        return read if read.may_be_rewritten else service.search(read)
+        return read if read.ask_model else service.search(read)
 
     found = await run(find)
-    if found.may_be_rewritten:
+    if found.ask_model is not None:
         read = await service.rewrite(found)
         found = await run(lambda: service.search(read))
     spoken = await service.answer(found)
@@ -125,7 +125,7 @@ def look(service: QueryService, query: Query) -> dict[str, Any]:
     return {
         "query": found.query.text,
         "rewritten_query": turn.expanded,
-        "rewritten_by": rewriting_of(turn).by,
+        "rewritten_by": found.rewriting.by,
         "references": turn.references,
         "why": turn.why,
         "session_memory": list(reversed(found.known.terms)) if found.known else [],

@@ -225,7 +225,8 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
         if rewriter.wants(turn):
             with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
                 ask = partial(rewriter.ask_ahead, turn)
-                await served.queries.speakers.run(ask, timeout_s=served.queries.rewriting_s)
+                limit_s = served.queries.settings.rewriting.timeout_s
+                await served.queries.speakers.run(ask, timeout_s=limit_s)
         elif not asked.log and asked.rewrite is None:  # as the rules read it: once is enough
             served.turns += 1
             return turn
