@@ -12,7 +12,7 @@ from kds.brain.learning.examples import LearnedReference
 from kds.brain.learning.phrases import DETERMINERS, thing
 from kds.brain.turn import Edit, Reference, Turn
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mention import Mention
 from kds.router.references.nouns import is_specified
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of
 from kds.router.references.ruleset import Rule
@@ -23,9 +23,6 @@ TAUGHT: Final = "taught"
 
 DEFINED: Final = 0.9
 """Shown for wordings that the user defined."""
-
-MOST_THINGS: Final = 12
-"""Things that one is given to choose from."""
 
 _WHERE: Final = frozenset("in on at with for behind below above under near".split())
 """Words behind a description that may say which one: "the button on the login page"."""
@@ -73,15 +70,6 @@ def described(scene: Scene) -> Iterator[Span]:
         which = scene.lower(phrase.end) in _WHERE or is_specified(scene, phrase)
         if describes and not phrase.possessor and not which:
             yield scene.chars(phrase.start, phrase.end)
-
-
-def things(discourse: Discourse) -> list[str]:
-    """What was talked about, as it would be written out, the newest first."""
-    named: dict[str, str] = {}
-    for mention in discourse.mentions():
-        if not is_time(mention):
-            named.setdefault(thing(bare(mention)), definite(mention))
-    return list(named.values())[:MOST_THINGS]
 
 
 def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -202,14 +202,6 @@ def add_uploads(
     return replace(report, outcomes=(*refused, *report.outcomes))
 
 
-def unread_uploads(workspace: Workspace, read: Iterable[str]) -> list[Path]:
-    """Return files that were sent and are not among those ``read``: the service was ended."""
-    folder, known = workspace.brain / UPLOADS, set(read)
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    files = (one for one in found if one.is_file() and one.suffix != ".lock")
-    return [one for one in files if str(one.resolve()) not in known]
-
-
 def drop_upload(workspace: Workspace, path: Path) -> None:
     """Remove the copy of a file that was sent; any other file stays."""
     if path.parent.resolve() == workspace.brain.resolve() / UPLOADS:

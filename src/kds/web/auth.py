@@ -23,6 +23,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kds.brain.errors import KdsError
+from kds.brain.memory.memory_store import Archive
 from kds.service.errors import ForbiddenError
 from kds.service.requests import WORKSPACE
 from kds.service.security import check_origin, neighbour_is_trusted
@@ -75,6 +76,8 @@ class Visitor:
     seen: float
     notes: list[Note] = field(default_factory=list)
     """What the next page is to say."""
+    erased: dict[str, tuple[float, Archive]] = field(default_factory=dict)
+    """Sessions that can be brought back, by a name for each: until when, by the monotonic clock."""
     refused: dict[str, str] = field(default_factory=dict)
     """What was typed into a form that was refused: the next page has it still."""
 

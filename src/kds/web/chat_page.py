@@ -4,11 +4,10 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,18 +17,12 @@ from kds.activation.discovery import Entry, instructions
 from kds.activation.uses import Uses
 from kds.agents.agent import Agent
 from kds.brain.errors import DispatchError, KdsError, MessageError, StoreError
-from kds.brain.learning.phrases import thing
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
 from kds.brain.memory.memory_store import Archive
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.details import decode
 from kds.brain.turn import UNKNOWN, Turn
-from kds.learning.teaching import Learning, LearningError, teach, teach_reference
-from kds.router.conversation import remembered
-from kds.router.references.rendering import in_place_of
-from kds.router.references.resolver import Resolver
-from kds.router.references.scene import Scene
-from kds.router.references.taught import described, things
+from kds.learning.teaching import Learning, teach
 from kds.service.errors import NotServedError, TooLargeError
 from kds.service.requests import MESSAGE_LIMIT
 from kds.service.routes.hook import fitting
@@ -48,9 +41,6 @@ UNDO_S: Final = 600.0
 """Seconds for which an erased session can be brought back. It is in memory alone, so it is gone
 with the service, too."""
 MOST_ERASED: Final = 8
-
-MOST_CORRECTIONS: Final = 60
-"""Most readings that are offered; a pasted page has hundreds."""
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 _ARGUMENTS: Final = re.compile(
@@ -112,12 +102,6 @@ async def send(context: RequestContext) -> Response:
         history = exchange.plan.turn.history
         talk.fits = await fitting(served, message, history, chosen, client=None, by_user=True)
     return await _answered(context, talk, telling, chosen, said=exchange.plan.said, begun=begun)
-
-
-async def mean(context: RequestContext) -> Response:
-    """Say the message anew with what was meant, and learn that."""
-    context.visitor.notes.append(await _point(context))
-    return await send(context)
 
 
 def _begins(begin: Callable[[RequestContext, Talk], Exchange]) -> Callable[..., Any]:
@@ -216,7 +200,7 @@ async def answer(context: RequestContext) -> Response:
 
 
 async def _events(context: RequestContext, talk: Talk, telling: Telling) -> AsyncIterator[str]:
-    async for event in telling.pieces(lambda said: _event("text", telling.growing.as_html(said))):
+    async for event in telling.pieces(lambda said: _event("text", as_html(said))):
         yield event
     values = _values(*await _lines(context, talk, _chosen(context)))
     yield _event("done", await asyncio.to_thread(lambda: context.rendered("lines.html", **values)))
@@ -289,41 +273,6 @@ def _values(session: Session | None, shown: Shown) -> dict[str, Any]:
     return {"session": session, "shown": shown, "html": as_html, "notes": ()}
 
 
-class Bin:
-    """Sessions that were just erased. For one thread, that of the loop."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._kept: list[tuple[tuple[str, str], float, Archive]] = []
-
-    def put(self, root: str, erased: Archive) -> str:
-        """Keep a session for a while; returns the name under which it can be taken out."""
-        name = uuid.uuid4().hex
-        self._kept.append(((root, name), self._clock() + UNDO_S, erased))
-        self._kept = self._fresh()[-MOST_ERASED:]
-        return name
-
-    def take(self, root: str, name: str) -> Archive:
-        """The session of that name. Raises NotServedError when it is gone."""
-        self._kept = self._fresh()
-        for one in self._kept:
-            if one[0] == (root, name):
-                self._kept.remove(one)
-                return one[2]
-        raise NotServedError(
-            "the session cannot be brought back any more",
-            hint="it is kept for ten minutes; a file that it was exported to can be imported",
-        )
-
-    def _fresh(self) -> list[tuple[tuple[str, str], float, Archive]]:
-        return [one for one in self._kept if one[1] >= self._clock()]
-
-
-def _bin(context: RequestContext) -> Bin:
-    found: Bin = context.request.app.state.bin
-    return found
-
-
 async def rename(context: RequestContext) -> Response:
     """Give a session a title that stays."""
     session, title = context.text("session"), context.text("title")
@@ -344,14 +293,22 @@ async def delete(context: RequestContext) -> Response:
 
     await _talks(context).close(context.served, session)
     erased = await context.archive(erase)
-    name = _bin(context).put(context.served.root, erased)
+    name, kept = uuid.uuid4().hex, context.visitor.erased
+    kept[name] = time.monotonic() + UNDO_S, erased
+    for old in [*kept][:-MOST_ERASED]:
+        del kept[old]
     said = f"The session “{erased.session.title or 'without a title'}” is erased."
     return context.go("/chat", Note(said, "/chat/bring-back", (("erased", name),)))
 
 
 async def bring_back(context: RequestContext) -> Response:
     """Store an erased session as it was."""
-    erased = _bin(context).take(context.served.root, context.text("erased"))
+    until, erased = context.visitor.erased.pop(context.text("erased"), (0.0, None))
+    if erased is None or time.monotonic() > until:
+        raise NotServedError(
+            "the session cannot be brought back any more",
+            hint="it is kept for ten minutes; a file that it was exported to can be imported",
+        )
     back = await context.archive(lambda: context.served.memory_for_writing().restore(erased))
     return context.go(address(back.id), "The session is back.")
 
@@ -387,40 +344,23 @@ async def import_(context: RequestContext) -> Response:
 
 
 async def mend(context: RequestContext) -> Response:
-    """What may have been meant: every intent, and what else the words may point to.
+    """What may have been meant by a message: every intent."""
+    chosen, seq = context.text("session"), context.number("seq", 0)
 
-    Raises NotServedError when it is not kept what was made of the message.
-    """
-    session, turn, corrections = await _corrections(context)
-    values: dict[str, Any] = {
-        "session": session,
-        "turn": turn,
-        "intents": choices_of(context.served.conversations.library),
-        "corrections": corrections,
-        "seq": context.number("seq", 0),
-    }
+    def read() -> tuple[Session, str, str]:
+        store = context.served.store_of(chosen)
+        found = store.messages(chosen, last=1, before_seq=seq + 1, details=True)
+        details = decode(found[0].details, found[0].content) if found else None
+        if details is None:
+            raise NotServedError("nothing is known of this message", hint="say it again")
+        return store.session(chosen), details.turn.message, details.turn.intent
+
+    session, message, intent = await context.archive(read)
+    intents = choices_of(context.served.conversations.library)
+    values = {"session": session, "message": message, "intent": intent, "intents": intents}
     if context.partial:
         return context.part("mend.html", **values)
     return context.page("mend_page.html", title="What was meant", **values)
-
-
-async def _point(context: RequestContext) -> Note:
-    """Learn which thing a description means, from the message that says it outright.
-
-    Raises NotServedError as `mend` does.
-    """
-    said = context.text("message")
-    *_, found = await _corrections(context)
-    one = next((one for one in found if one.message == said), None)
-    if one is None:
-        return Note("Said so. What it was said instead of is not known any more.")
-    teaches = partial(teach_reference, context.served.workspace, one.text, one.antecedent)
-    try:
-        learned = (await asyncio.to_thread(teaches)).reference
-    except LearningError as error:
-        return Note(f"Said so; {error.message}.")
-    note = f"Learned: “{learned.text}” is “{learned.antecedent}” where that was mentioned."
-    return _undone(context, note, learned.id)
 
 
 def _undone(context: RequestContext, note: str, name: str) -> Note:
@@ -453,70 +393,9 @@ def _told(context: RequestContext, note: Note) -> Response:
     return context.go(path_of(back) if back else address(context.text("session") or None), note)
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The message in other words: with ``antecedent`` where ``text`` points back."""
-
-    text: str
-    antecedent: str
-    message: str
-
-
-async def _corrections(context: RequestContext) -> tuple[Session, Turn, tuple[Correction, ...]]:
-    chosen, seq = context.text("session"), context.number("seq", 0)
-
-    def read() -> tuple[Session, Turn]:
-        store = context.served.store_of(chosen)
-        found = store.messages(chosen, last=1, before_seq=seq + 1, details=True)
-        details = decode(found[0].details, found[0].content) if found else None
-        if details is None:
-            raise NotServedError("nothing is known of this message", hint="say it again")
-        return store.session(chosen), details.turn
-
-    session, turn = await context.archive(read)
-    resolver = context.served.conversations.parts.resolver
-    return session, turn, await context.route(lambda: corrections_of(turn, resolver))
-
-
-def corrections_of(turn: Turn, resolver: Resolver) -> tuple[Correction, ...]:
-    """Every word that points back, with every other thing of the conversation in its place.
-
-    Words that were left alone count, too, and "the button" that was resolved to nothing.
-    """
-
-    def each() -> Iterator[Correction]:
-        for (start, end), target in sorted(_open_words(turn, scene).items()):
-            text = turn.message[start:end]
-            for name in named:
-                if thing(name) not in (thing(target), thing(text)):
-                    written = in_place_of(text, name)
-                    said = f"{turn.message[:start]}{written}{turn.message[end:]}"
-                    yield Correction(text, name, said)
-
-    discourse = remembered(resolver)(turn)
-    named = things(discourse)
-    scene = Scene(resolver.analyse(turn.message), discourse, resolver.knowledge, resolver.analyse)
-    return tuple(islice(each(), MOST_CORRECTIONS))
-
-
-def _open_words(turn: Turn, scene: Scene) -> dict[tuple[int, int], str]:
-    """Where the message points back, and the antecedent that was taken; "" without one."""
-    spans = dict.fromkeys(described(scene), "")
-    for word in turn.unresolved:
-        if found := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", turn.message):
-            spans.setdefault(found.span(), "")
-    spans |= {(one.start, one.end): one.target for one in turn.references if one.text}
-    return {
-        (start, end): target
-        for (start, end), target in spans.items()
-        if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in spans)
-    }
-
-
 routes = (
     get("/chat", show),
     post("/chat/send", send),
-    post("/chat/mean", mean),
     post("/chat/hand-over", _begins(_hand_over)),
     post("/chat/again", _begins(_again)),
     post("/chat/run", _begins(_run)),

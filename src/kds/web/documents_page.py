@@ -22,7 +22,6 @@ from kds.documents.uploads import (
     drop_upload,
     first_version,
     take_as_version,
-    unread_uploads,
 )
 from kds.query.values import Query
 from kds.service.routes.query import answered
@@ -58,11 +57,11 @@ async def show(context: RequestContext) -> Response:
         reply = await answered(context.served, query)
     jobs = context.request.app.state.jobs[context.served.root]
     ended = [one for one in jobs if not one.running]
-    found, left = await context.archive(lambda: _documents(context))
+    found = await context.archive(lambda: _documents(context))
     asked = [*before, question][-ASKED:] if question else ()
     return context.page(
         "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
-        jobs=_running(context), left=left, document_link=document_link,
+        jobs=_running(context), document_link=document_link,
         told=[note for one in ended for note in _told(one.report, one.error)],
     )  # fmt: skip
 
@@ -82,25 +81,6 @@ async def add(context: RequestContext) -> Response:
     return await _begun(context, lambda read: add_uploads(workspace, files, *places, read=read))
 
 
-async def finish(context: RequestContext) -> Response:
-    """Read the files that were sent when the service was ended."""
-    workspace = context.served.workspace
-    _, left = await context.archive(lambda: _documents(context))
-    if context.text("drop"):
-        for one in left:
-            drop_upload(workspace, one)
-        return context.go("/documents")
-    return await _begun(context, lambda read: add_uploads(workspace, (), *left, read=read))
-
-
-def _documents(context: RequestContext) -> tuple[Sequence[Document], Sequence[Path]]:
-    """All documents, and files that were sent and are neither read nor being read."""
-    store, workspace = context.served.queries.library.store, context.served.workspace
-    found = store.documents() if store else ()
-    left = () if _running(context) else unread_uploads(workspace, (one.path for one in found))
-    return found, left
-
-
 async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Response:
     """Begin to read; other pages answer meanwhile, and the service does not end."""
     visitor, over = context.visitor, asyncio.Event()
@@ -117,6 +97,11 @@ async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Res
     return response
 
 
+def _documents(context: RequestContext) -> Sequence[Document]:
+    store = context.served.queries.library.store
+    return store.documents() if store else ()
+
+
 def _running(context: RequestContext) -> list[ReadingJob]:
     """What reads files of this workspace."""
     return [one for one in context.request.app.state.jobs[context.served.root] if one.running]
@@ -127,7 +112,7 @@ async def reading(context: RequestContext) -> Response:
     page stays."""
     if jobs := _running(context):
         return context.part("reading.html", jobs=jobs)
-    found, _ = await context.archive(lambda: _documents(context))
+    found = await context.archive(lambda: _documents(context))
     return context.part("read.html", documents=found, notes=context.take_notes(), anew=True)
 
 
@@ -256,7 +241,6 @@ routes = (
     post("/documents/add", add),
     get("/documents/reading", reading),
     post("/documents/stop", stop),
-    post("/documents/finish", finish),
     post("/documents/replace", replace),
     post("/documents/remove", remove),
     get("/documents/open", open_),

@@ -166,10 +166,6 @@ LINE_LIMIT: Final = 500
 """Characters of a block, and of a line of it, that are coloured: 20 ms; beyond, it stays plain.
 There are lexers that take ten seconds for one line."""
 
-OPEN_LIMIT: Final = 4000
-"""Characters of a paragraph that still grows: a longer one is shown as it stands until it is whole,
-for each piece that comes would have it read anew (46 ms for one of 20,000)."""
-
 COLUMNS: Final = 100
 """Of a table. Each row is filled up to as many, so a wide one grows with the square of its text."""
 
@@ -207,38 +203,6 @@ def marked(text: str, words: Sequence[str]) -> Markup:
             parts += escape(text[at : found.start()]), Markup("<mark>{}</mark>").format(found[0])
             at = found.end()
     return Markup("").join((*parts, escape(text[at:])))
-
-
-class GrowingText:
-    """Markdown that grows at its end: what stands before its last block is made up once.
-
-    A link whose target is named elsewhere is one when the text is whole. For one thread.
-    """
-
-    def __init__(self) -> None:
-        self._end = 0
-        """Where the last block began the time before."""
-        self._before = Markup("")
-
-    def as_html(self, text: str) -> Markup:
-        """All of ``text``, which begins as it did the time before."""
-        if len(text) > TEXT_LIMIT:
-            return as_html(text)
-        rest = re.sub(r"\r\n?", "\n", text)[self._end :]
-        if len(rest) > OPEN_LIMIT and "\n\n" not in rest:
-            return self._before + Markup("<p>{}</p>\n").format(rest)
-        reader = _reader(rest)
-        tokens = reader.parse(rest, {})
-        last = max((at for at, one in enumerate(tokens) if one.map and not one.level), default=0)
-        done, open_ = (
-            Markup(reader.renderer.render(some, reader.options, {}))
-            for some in (tokens[:last], tokens[last:])
-        )
-        whole = self._before + done + open_
-        if last and (lines := tokens[last].map):
-            self._before += done
-            self._end += sum(len(line) + 1 for line in rest.split("\n")[: lines[0]])
-        return whole
 
 
 def _reader(text: str) -> MarkdownIt:

@@ -95,7 +95,7 @@ def open_site(state: State, port: int) -> WebSite:
     )  # fmt: skip
     auth = AuthMiddleware(app, assets.squeezed(), visitors, port, renderer)
     jobs: Jobs = defaultdict(list)
-    own = {"talks": talks, "bin": chat_page.Bin(), "jobs": jobs, "auth": auth}
+    own = {"talks": talks, "jobs": jobs, "auth": auth}
     app.state = State({**state._state, "renderer": renderer, **own})
     return WebSite(auth, visitors, talks, jobs)
 

@@ -27,7 +27,6 @@ from kds.service.workspaces import ServedWorkspace
 from kds.session.exchange import Answer, Exchange
 from kds.session.memory import SessionMemory
 from kds.session.session import Routes, Session
-from kds.web.rendering import GrowingText
 
 MOST_TALKS: Final = 32
 """Conversations that stay open; each holds its file open, and the oldest goes first."""
@@ -55,8 +54,6 @@ class Telling:
         self.id = uuid.uuid4().hex
         self.said = ""
         """What has come of it."""
-        self.growing = GrowingText()
-        """The same as HTML."""
         self.answer: Answer | None = None
         """The whole of it, when it is over."""
         self.error: KdsError | None = None

@@ -13,7 +13,6 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach, teach_reference
 from kds.router.references.taught import TAUGHT
-from kds.web.chat_page import MOST_CORRECTIONS, corrections_of
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
@@ -176,18 +175,3 @@ def test_a_description_that_cannot_be_learned_is_refused_and_not_stored(
             "the button",
             "save button",
         )
-
-
-def test_a_message_offers_everything_else_that_was_talked_about(place: Workspace) -> None:
-    resolver = kds.Router.open(place, log=False)._parts.resolver
-    found = corrections_of(said(place, *BUTTONS, "Make the button red and test it"), resolver)
-    said_so = {(one.text, one.antecedent): one.message for one in found}
-    assert said_so["the button", "the save button"] == "Make the save button red and test it"
-    assert not any(text == antecedent for text, antecedent in said_so)
-    taken = corrections_of(said(place, *BUTTONS, "Make it red"), resolver)
-    assert ("it", "the save button") in [(one.text, one.antecedent) for one in taken]
-    left = corrections_of(said(place, *BUTTONS, "Why is the job slow?"), resolver)
-    assert "Why is the save button slow?" in [one.message for one in left]
-    assert corrections_of(said(place, "Why is the job slow?"), resolver) == ()
-    many = said(place, *BUTTONS, " ".join(f"Stop the job {number}." for number in range(40)))
-    assert len(corrections_of(many, resolver)) <= MOST_CORRECTIONS

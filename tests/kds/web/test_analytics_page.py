@@ -5,11 +5,7 @@ import io
 import sqlite3
 from contextlib import closing
 
-import pytest
-
 from kds.brain.memory.memory_store import SqliteStore
-from kds.testing.metrics import MetricsTable
-from kds.web.analytics_page import bars, columns
 
 from .conftest import Site, Visitor
 
@@ -31,16 +27,15 @@ def measured(site: Site) -> None:
         })  # fmt: skip
 
 
-def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> None:
+def test_figures_stand_in_tables_with_bars(site: Site, visitor: Visitor) -> None:
     measured(site)
     page = visitor.get("/analytics?days=1").text
     for told in (
-        "<title>EXECUTE: 1 figure</title>",
-        '<td>left alone</td><td class="number">3</td>',
-        '<td>used</td><td class="number">0.50</td>',
+        '<meter aria-hidden="true" max="3.0" value="3.0"></meter> 3</td>',
+        "<td>left alone</td>",
+        "0.50</td>",
     ):
         assert told in page
-    assert page.count("<svg") >= 6
 
 
 def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
@@ -53,12 +48,3 @@ def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
         assert answer.headers["content-type"].startswith("text/csv")
         heads, *rows = csv.reader(io.StringIO(answer.text))
         assert all(len(row) == len(heads) for row in rows)
-
-
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b>'])
-def test_names_in_charts_are_text(name: str) -> None:
-    drawn = [
-        columns(name, [name], {name: [1.0]}),
-        bars(MetricsTable("a", name, ("", name), [(name, "1")], drawn=1)),
-    ]
-    assert all("<script" not in one and "<b>" not in one for one in drawn)

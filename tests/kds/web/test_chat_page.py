@@ -161,18 +161,6 @@ def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(browse
     assert "EXECUTE" in say(browser, message).locator(".chip.intent").inner_text()
 
 
-def test_another_thing_that_was_meant_is_said_in_its_place(browser: Any) -> None:
-    say(browser, "I want to add a login form")
-    say(browser, FAB)
-    turn = say(browser, "Make it purple")
-    turn.locator("summary", has_text="Not what I meant").click()
-    count = browser.locator(".line.user").count()
-    turn.get_by_label("What was meant").select_option("Make the login form purple")
-    turn.get_by_role("button", name="Say it so").click()
-    browser.locator(".line.user").nth(count).wait_for()
-    assert "Make the login form purple" in browser.locator(".line.user").last.inner_text()
-
-
 def test_questions_and_confirmations_are_buttons(browser: Any) -> None:
     say(browser, "commit this")
     browser.get_by_role("button", name="No").click()

@@ -13,7 +13,7 @@ from kds.documents import uploads
 
 from ...effort import PATIENCE_S
 from ..readers.document_files import pdf_bytes
-from .conftest import Restarted, Site, Visitor, Windows
+from .conftest import Site, Visitor, Windows
 from .test_every_page import found_by_axe
 
 AGREEMENT = b"""\
@@ -265,26 +265,3 @@ def test_what_is_too_large_is_refused_in_words_on_the_page(
     assert page.evaluate("document.activeElement.id") == "main"
     assert [one for one in windows.seen if "413" not in one] == []
     windows.seen.clear()  # the browser notes every refusal
-
-
-@pytest.mark.parametrize(("chosen", "left"), [("Read them now", 3), ("Drop them", 1)])
-def test_files_that_were_sent_when_the_service_was_ended_are_read_later(
-    restarted: Restarted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: str, left: int
-) -> None:
-    page = restarted.page
-    with monkeypatch.context() as patch:
-        patch.setattr(uploads, "COMMAND", (sys.executable, "-c", SLOW, str(tmp_path / "never")))
-        page.goto(f"{restarted.site.url}/documents")
-        parts(page)
-        page.goto(f"{restarted.site.url}/chat")
-        restarted.restart()
-    page.goto(f"{restarted.site.url}/documents")
-    assert "part-1.md, part-2.md" in page.locator("section:has(#left)").inner_text()
-    assert not found_by_axe(page)
-    page.get_by_role("button", name=chosen).click()
-    page.locator("section:has(#left)").wait_for(state="detached")
-    while page.locator("#reading").count():
-        page.reload()
-    page.locator("tr", has_text="part-").nth(left - 1).wait_for()
-    assert page.locator("tr", has_text="part-").count() == left
-    assert kept(restarted.site) == [f"part-{one}.md" for one in range(left)]

@@ -7,10 +7,9 @@ from threading import Event
 from typing import Any, cast
 
 import pytest
-from markdown_it import MarkdownIt
 
 from kds.session.exchange import Exchange
-from kds.web.rendering import GrowingText, as_html
+from kds.web.rendering import as_html
 from kds.web.talks import Telling
 
 from ...effort import PATIENCE_S
@@ -32,39 +31,6 @@ def test_markdown_becomes_html_without_any_of_its_own(text: str, has: str, has_n
     html = as_html(text)
     assert has in html
     assert has_not not in html
-
-
-GROWING = (
-    "# Plan\r\n\r\nOne **line**\nand another.\n\n- a\n- b\n\n  of b\n\n1. first\n\n```python\nx = 1"
-    "\n\ny = '`'\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> said\nlazily\n\n    code\n\nTitle\n"
-    "=====\n\u2028odd\x0blines\n\n---\n\na [link](https://example.org), `co\tde`, <b>no</b>"
-)
-
-
-def test_an_answer_that_grows_reads_as_if_it_was_whole() -> None:
-    growing = GrowingText()
-    for end in range(len(GROWING) + 1):
-        said = GROWING[:end]
-        assert growing.as_html(said) == as_html(said), said
-    assert growing.as_html("x" * 50_001) == as_html("x" * 50_001)
-
-
-def test_what_stands_before_the_last_block_is_not_read_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[int] = []
-    parse = MarkdownIt.parse
-
-    def counted(self: MarkdownIt, text: str, env: Any = None) -> Any:
-        read.append(len(text))
-        return parse(self, text, env)
-
-    monkeypatch.setattr(MarkdownIt, "parse", counted)
-    growing, said = GrowingText(), ""
-    for number in range(200):
-        said += f"Paragraph **{number}** of many.\n\n"
-        growing.as_html(said)
-    assert max(read) < 100
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,12 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.errors import KdsError
-from kds.brain.memory.export import from_json
-from kds.service.errors import NotServedError
-from kds.web.chat_page import MOST_ERASED, UNDO_S, Bin
+from kds.web import chat_page
 
 from ...agents.openai_server import FakeProvider, Stall, Text
 from ...effort import PATIENCE_S
 from ..service.conftest import wait_until
-from .conftest import Site, Time, Visitor
+from .conftest import Site, Visitor
 from .furnished import archive
 
 FAB = "I want to add a FAB button"
@@ -31,24 +28,6 @@ def by_script(visitor: Visitor, message: str, **more: str) -> httpx.Response:
     """Send a message as htmx does."""
     headers = {**HTMX, "X-CSRF-Token": visitor.csrf}
     return visitor.post("/chat/send", data={"message": message, **more}, headers=headers)
-
-
-def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> None:
-    first = visitor.send_form("/chat/send", message="Add a save button to the toolbar")
-    asked = {"session": session_of(first), "seq": "3", "message": "Make the save button red"}
-    visitor.send_form("/chat/send", message="Add a cancel button", session=asked["session"])
-    visitor.send_form("/chat/send", message="Make the button red", session=asked["session"])
-    page = visitor.get("/chat/mend", params=asked)
-    assert f'<option value="{asked["message"]}">“the button” is the save button' in page.text
-    then = visitor.send_form("/chat/mean", **asked)
-    assert "Learned: “the button” is “save button”" in then.text
-    learned = then.text.split('name="id" value="', 1)[1].split('"', 1)[0]
-    undone = visitor.send_form("/chat/unlearn", id=learned, session=asked["session"])
-    assert "Taken back: &#39;the button&#39; means &#39;save button&#39;." in undone.text
-    other = visitor.send_form("/chat/mean", **asked | {"message": "Add a map"})
-    assert "is not known any more" in other.text
-    assert other.text.count('class="line user"') == 5
-    assert visitor.send_form("/chat/mean", **asked | {"seq": "0"}).status_code == 404
 
 
 def test_a_turn_shows_before_the_model_has_said_a_word_and_is_routed_once(
@@ -128,22 +107,21 @@ def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor
     assert attendance.idle_s() >= 100
 
 
-def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:
-    clock = Time()
-    kept = Bin(clock=clock)
-    (found,) = from_json(archive(("long", "Long", ["hello"])).decode())
-    first, second = kept.put("/a", found), kept.put("/a", found)
-    with pytest.raises(NotServedError):
-        kept.take("/b", first)
-    assert kept.take("/a", first) is found
-    with pytest.raises(KdsError):
-        kept.take("/a", first)
-    clock.now = UNDO_S + 1
-    with pytest.raises(NotServedError):
-        kept.take("/a", second)
-    names = [kept.put("/a", found) for _ in range(MOST_ERASED + 1)]
-    with pytest.raises(NotServedError):
-        kept.take("/a", names[0])
+def test_what_was_erased_comes_back_for_a_while_to_the_same_browser(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = [session_of(visitor.send_form("/chat/send", message=FAB)) for _ in "ab"]
+    names = []
+    for session in sessions:
+        page = visitor.send_form("/chat/delete", session=session).text
+        names.append(page.partition('name="erased" value="')[2].partition('"')[0])
+    assert visitor.send_form("/chat/bring-back", erased=names[0]).status_code == 200
+    assert visitor.send_form("/chat/bring-back", erased=names[0]).status_code == 404
+    monkeypatch.setattr(chat_page, "UNDO_S", 0.0)
+    session = session_of(visitor.send_form("/chat/send", message=FAB))
+    page = visitor.send_form("/chat/delete", session=session).text
+    late = page.partition('name="erased" value="')[2].partition('"')[0]
+    assert visitor.send_form("/chat/bring-back", erased=late).status_code == 404
 
 
 def test_an_erased_session_does_not_begin_anew_from_another_tab(
