@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from kds.agents.run import load as load
     from kds.agents.run import names as names
     from kds.agents.run import router_runnable as router_runnable
-    from kds.agents.tools import TurnTool as TurnTool
     from kds.brain.settings import ModelSettings as ModelSettings
 
 _HOMES = {
     "kds.agents.agent": "AgentReply Handoff ToolUse Usage",
     "kds.agents.models": "ModelError load_chat_model",
     "kds.agents.run": "AgentRunnable load names router_runnable",
-    "kds.agents.tools": "TurnTool",
     "kds.brain.settings": "ModelSettings",
 }
 """Module -> the public names that live there. A test holds it equal to the imports above."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported w
     from langchain_core.tools import BaseTool
 
     from kds.agents.run import AgentRunnable
-    from kds.agents.tools import TurnTool
 
 CERTAIN: Final = 1.0
 """Confidence in the intent of a message that was handed to its agent by name."""
@@ -110,7 +109,7 @@ class Agent:
         self,
         model: BaseChatModel | None = None,
         *,
-        tools: Iterable[BaseTool | TurnTool] = (),
+        tools: Iterable[BaseTool] = (),
         timeout_s: float | None = None,
     ) -> AgentRunnable:
         """The agent as a LangChain Runnable; without a model the reply is the rendered prompt.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -71,24 +71,23 @@ SHORTEST_SECRET: Final = 6
 
 _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
-_HINTS: Final[Mapping[Kind, str]] = {
-    "key": "check the provider's key in the environment (kds help models)",
-    "model": "check the name of the model: KDS_MODEL, or model.name in your settings",
-    "refused": "check the model's name, address and settings (kds help models)",
-    "rate": "wait and try again, or check the account's limits",
-    "provider": "the provider has trouble: try again later, or use another model",
-    "timeout": "try again, or raise KDS_MODEL_TIMEOUT_S",
-    "unreachable": "check that the server runs, and its address: KDS_MODEL or KDS_MODEL_URL",
-    "garbage": "check that the address is that of an OpenAI-compatible API: it ends in /v1",
+_TROUBLE: Final[Mapping[Kind, tuple[str, str]]] = {
+    "key": ("refused", "check the provider's key in the environment (kds help models)"),
+    "model": ("refused", "check the name of the model: KDS_MODEL, or model.name in your settings"),
+    "refused": ("refused", "check the model's name, address and settings (kds help models)"),
+    "rate": ("failed", "wait and try again, or check the account's limits"),
+    "provider": ("failed", "try again later, or use another model: the provider has trouble"),
+    "timeout": ("failed", "try again, or raise KDS_MODEL_TIMEOUT_S"),
+    "unreachable": (
+        "cannot be reached",
+        "check that the server runs, and its address: KDS_MODEL or KDS_MODEL_URL",
+    ),
+    "garbage": (
+        "gave no answer that can be read",
+        "check that the address is that of an OpenAI-compatible API: it ends in /v1",
+    ),
 }
-
-_LEADS: Final[Mapping[Kind, str]] = {
-    "unreachable": "cannot be reached",
-    "garbage": "gave no answer that can be read",
-    "key": "refused",
-    "model": "refused",
-    "refused": "refused",
-}
+"""What a model did, and the fix."""
 
 _STATUS: Final[Mapping[int, Kind]] = {
     401: "key", 402: "rate", 403: "key", 404: "model", 408: "timeout", 429: "rate",
@@ -107,7 +106,7 @@ class ModelError(KdsError):
     """A model cannot be used, or does not answer; ``kind`` says in which way."""
 
     def __init__(self, message: str, *, kind: Kind, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint if hint is not None else _HINTS.get(kind))
+        super().__init__(message, hint=hint or _TROUBLE.get(kind, ("", None))[1])
         self.kind: Kind = kind
 
 
@@ -126,7 +125,9 @@ def model_error(
     gpt did not answer within 60 s
       fix: try again, or raise KDS_MODEL_TIMEOUT_S
     """
-    chain = tuple(_chain(error))
+    chain = [error]  # the error, and what caused it
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
     known = next((one for one in chain if isinstance(one, ModelError)), None)
     if known is not None:  # raised below the provider's client, which has put its own around it
         return known
@@ -143,12 +144,12 @@ def model_error(
     if kind == "timeout":
         limit = "in time" if timeout_s is None else f"within {timeout_s:g} s"
         return ModelError(f"{model} did not answer {limit}", kind=kind)
-    shown = f"{model} {_LEADS.get(kind, 'failed')}" + (f" ({status})" if status else "")
+    shown = f"{model} {_TROUBLE[kind][0]}" + (f" ({status})" if status else "")
     said = without_secrets(_message(chain, kind), secrets)
     return ModelError(f"{shown}: {said}" if said else shown, kind=kind)
 
 
-def _message(chain: tuple[BaseException, ...], kind: Kind) -> str:
+def _message(chain: Sequence[BaseException], kind: Kind) -> str:
     """What the provider said, without what its client puts around it."""
     error = chain[0]
     body = getattr(error, "body", None)
@@ -161,15 +162,6 @@ def _message(chain: tuple[BaseException, ...], kind: Kind) -> str:
         return "it has not the shape of an answer"
     told = [str(one).strip() for one in (reversed(chain) if kind == "unreachable" else chain[:1])]
     return next(filter(None, told), type(error).__name__)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, and what caused it."""
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:
-        seen.append(error)
-        yield error
-        error = error.__cause__
 
 
 def without_secrets(text: str, secrets: Mapping[str, str] = os.environ) -> str:

@@ -50,7 +50,7 @@ from kds.agents.models import (
     model_secrets,
     without_secrets,
 )
-from kds.agents.tools import AnyTool, chosen_tools, ready, workspace_tools
+from kds.agents.tools import READ_CONVERSATION, chosen_tools, conversation_tool, workspace_tools
 from kds.brain.errors import DispatchError, KdsError, MessageError
 from kds.brain.message import well_formed
 from kds.brain.settings import load_settings
@@ -133,7 +133,7 @@ def load(
     workspace: Place = None,
     model: BaseChatModel | str | None = None,
     *,
-    tools: Iterable[AnyTool] = (),
+    tools: Iterable[BaseTool] = (),
     documents: BaseRetriever | None = None,
 ) -> "AgentRunnable":
     """The agent of an intent ("PLAN"), or of a prompt file ("work-planner"), ready to run.
@@ -168,7 +168,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         agent: Agent,
         model: BaseChatModel | None = None,
         *,
-        tools: Iterable[AnyTool] = (),
+        tools: Iterable[BaseTool] = (),
         timeout_s: float | None = None,
     ) -> None:
         self.agent, self.model, self.name = agent, model, agent.name
@@ -266,7 +266,9 @@ class _Run:
         self._uses: list[ToolUse] = []
         self._usage: Usage | None = None
         self._notes = list(runnable.notes)
-        self._tools = {name: ready(tool, turn) for name, tool in runnable.tools.items()}
+        self._tools = dict(runnable.tools)
+        if READ_CONVERSATION in prompt.tools:
+            self._tools.setdefault(READ_CONVERSATION, conversation_tool(turn))
         found = ((one, runnable.agent.library.for_intent(one)) for one in prompt.handoffs)
         targets = {intent: agent for intent, agent in found if agent is not None}
         if targets:

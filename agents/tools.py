@@ -8,8 +8,7 @@ search_memory       passages of past conversations, where a memory is kept
 search_documents    passages of the indexed documents, where there are any
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
 from langchain_core.documents import Document
@@ -34,11 +33,10 @@ SEARCH_MEMORY: Final = "search_memory"
 SEARCH_DOCUMENTS: Final = "search_documents"
 
 BUILT_IN: Final[Mapping[str, str]] = {
-    READ_CONVERSATION: "no conversation was handed over",
     SEARCH_MEMORY: "no memory is kept",
     SEARCH_DOCUMENTS: "no documents are indexed",
 }
-"""The names that any prompt file may use, and the note where one is not available."""
+"""Searches that any prompt file may name, and the note where one is not available."""
 
 SURFACE: Final = "agent"
 """What `kds metrics` calls a recall of an agent."""
@@ -52,20 +50,9 @@ Query = Annotated[str, Field(description="what to look for, in a few words", max
 Limit = Annotated[int, Field(description="how many passages at most", ge=1, le=MOST_PASSAGES)]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTool:
-    """A tool that is made for each turn, because it has to do with it."""
-
-    name: str
-    make: Callable[[Turn], BaseTool]
-
-
-AnyTool = BaseTool | TurnTool
-
-
 def workspace_tools(
     workspace: Workspace, documents: BaseRetriever | None = None
-) -> tuple[AnyTool, ...]:
+) -> tuple[BaseTool, ...]:
     """The tools of KDS over the memory and the documents of ``workspace``, if there are any yet.
 
     In place of its documents a retriever may stand, whose documents should say under `citation` or
@@ -73,27 +60,26 @@ def workspace_tools(
     """
     budget_tokens = load_settings(workspace).recall.token_budget
     return (
-        _READING,
         _search_memory(MemoryPlace.of(workspace), budget_tokens),
         _search_documents(documents or DocumentPlace.of(workspace)),
     )
 
 
 def chosen_tools(
-    prompt: PromptFile, tools: Iterable[AnyTool]
-) -> tuple[dict[str, AnyTool], tuple[str, ...]]:
+    prompt: PromptFile, tools: Iterable[BaseTool]
+) -> tuple[dict[str, BaseTool], tuple[str, ...]]:
     """The tools that ``prompt`` names, by name; and notes on those that are not there.
 
     Raises DispatchError for anything but a tool, and, with the line of the file, for an
     unknown name.
     """
-    known: dict[str, AnyTool] = {READ_CONVERSATION: _READING}
+    known: dict[str, BaseTool] = {}
     for tool in tools:
-        if not isinstance(tool, AnyTool):
+        if not isinstance(tool, BaseTool):
             hint = "pass the tool itself, such as a function under `@tool` of langchain_core.tools"
             raise DispatchError(f"not a tool: {type(tool).__name__}", hint=hint)
         known[tool.name] = tool
-    names = sorted({*known, *BUILT_IN})
+    names = sorted({*known, READ_CONVERSATION, *BUILT_IN})
     for index, name in enumerate(prompt.tools):
         if name not in names:
             near, given = nearest(name, names), ", ".join(names)
@@ -104,17 +90,14 @@ def chosen_tools(
                 if near
                 else f"pass it with tools=..., or use: {given}",
             )
-    missing = [name for name in prompt.tools if name not in known]
+    missing = [name for name in prompt.tools if name in BUILT_IN and name not in known]
     chosen = {name: known[name] for name in prompt.tools if name in known}
     return chosen, tuple(f"no tool {name}: {BUILT_IN[name]}" for name in missing)
 
 
-def ready(tool: AnyTool, turn: Turn) -> BaseTool:
-    """``tool``, made for ``turn`` where it is one of those."""
-    return tool.make(turn) if isinstance(tool, TurnTool) else tool
+def conversation_tool(turn: Turn) -> BaseTool:
+    """The tool that reads the conversation of ``turn``."""
 
-
-def _read_conversation(turn: Turn) -> BaseTool:
     def read_conversation() -> str:
         """Read what the user said before in this conversation, oldest first."""
         lines = [
@@ -124,9 +107,6 @@ def _read_conversation(turn: Turn) -> BaseTool:
         return "\n".join(lines) or "nothing was said before"
 
     return StructuredTool.from_function(read_conversation, name=READ_CONVERSATION)
-
-
-_READING: Final = TurnTool(READ_CONVERSATION, _read_conversation)
 
 
 def _search_memory(place: MemoryPlace, budget_tokens: int) -> BaseTool:

@@ -199,14 +199,6 @@ class Documents(PassageStore):
         """Remove the bytes of what was replaced, if anything was."""
         wipe(self.database)
 
-    def touch(self, document: Document, source: Source) -> None:
-        """Note that the file of a document has another date but says the same."""
-        with self.database.write(durable=False) as connection:
-            connection.execute(
-                "UPDATE document SET modified = ?, size = ? WHERE id = ?",
-                (to_micros(source.modified), source.size, document.id),
-            )
-
     def documents(self) -> tuple[Document, ...]:
         """Return all documents, by path."""
         with self.database.read() as connection:

@@ -16,9 +16,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
 
 from kds import agents
-from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage
+from kds.agents import Agent, ModelError, ToolUse, Usage
 from kds.agents.run import MOST_ROUNDS
-from kds.agents.tools import chosen_tools, ready, workspace_tools
+from kds.agents.tools import chosen_tools, conversation_tool, workspace_tools
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import RECALL, MemoryPlace
 from kds.brain.turn import ContextEntry, Turn
@@ -177,20 +177,18 @@ def test_a_model_that_takes_no_tools_is_named(keeper: Callable[[str], Agent]) ->
         agent.invoke("2 + 3")
 
 
-def _tools(
-    agent: Agent, *given: BaseTool | TurnTool, turn: Turn | None = None
-) -> dict[str, BaseTool]:
-    chosen, _ = chosen_tools(agent.prompt, given)
-    return {name: ready(one, turn or Turn("x", NOW)) for name, one in chosen.items()}
+def _tools(agent: Agent, *given: BaseTool) -> dict[str, BaseTool]:
+    return chosen_tools(agent.prompt, given)[0]
 
 
-def test_the_conversation_can_be_read(keeper: Callable[[str], Agent]) -> None:
-    turn = Turn("x", NOW, context=(ContextEntry(NOW, "I want a FAB", "PLAN"),))
-    made = _tools(keeper("read_conversation"), turn=turn)["read_conversation"]
-    assert made.invoke({}) == "2025-11-03 00:00 PLAN: I want a FAB"
-    assert _tools(keeper("read_conversation"))["read_conversation"].invoke({}) == (
-        "nothing was said before"
-    )
+def test_the_conversation_can_be_read(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    turn = Turn("x", NOW, expanded="x", context=(ContextEntry(NOW, "I want a FAB", "PLAN"),))
+    provider.play(Calls(("read_conversation", {})), Text("A FAB."))
+    reply = keeper("read_conversation").as_runnable(model).invoke(turn)
+    assert reply.tools[0].result == "2025-11-03 00:00 PLAN: I want a FAB"
+    assert conversation_tool(Turn("x", NOW)).invoke({}) == "nothing was said before"
 
 
 def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:

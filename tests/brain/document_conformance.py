@@ -6,7 +6,6 @@ provide the fixture `open_documents`, which opens the same documents each time.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from random import Random
 from string import ascii_lowercase
 
@@ -14,10 +13,9 @@ import pytest
 
 from kds.brain.documents import store as stores
 from kds.brain.documents.store import Documents
-from kds.brain.documents.values import Source
 from kds.brain.errors import StoreError
 
-from .document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
+from .document_texts import LEASE, Put, content_of, putting, source_of, stock
 
 OpenDocuments = Callable[[], Documents]
 
@@ -159,12 +157,10 @@ class DocumentConformance(Stocked):
         assert store.measure()[0] == store.holdings().chunks == 1
         assert store.check().sound
 
-    def test_a_touched_file_need_not_be_read_again(self, store: Documents, put: Put) -> None:
-        document = put("/x/a.txt", ("One", ["a"]))
-        later = WRITTEN + timedelta(days=1)
-        store.touch(document, Source(document.path, 77, later, document.digest))
-        [found] = store.documents()
-        assert (found.modified, found.size, found.added_at) == (later, 77, document.added_at)
+    def test_a_file_need_not_be_read_again_by_the_same_reader(
+        self, store: Documents, put: Put
+    ) -> None:
+        put("/x/a.txt", ("One", ["a"]))
         assert store.current_paths() == {"/x/a.txt": True}
 
     def test_an_index_that_is_made_anew_finds_the_same(self, library: Documents) -> None:

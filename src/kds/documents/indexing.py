@@ -7,7 +7,6 @@ halfway keeps what was read so far.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,14 +14,10 @@ from kds.api.embeddings import Teller
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document
 from kds.brain.errors import KdsError, StoreError
-from kds.readers.reading import file_source, kind_of, read_document, read_source
+from kds.readers.reading import kind_of, read_document, read_source
 from kds.readers.text import DocumentError, document_errors
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
-
-JUST_WRITTEN: Final = timedelta(seconds=2)
-"""A file read this soon after it was written may have changed again within the resolution of its
-file system's clock: then its content decides."""
 
 PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
@@ -117,24 +112,14 @@ def _add(store: Documents, path: Path, known: Document | None, fresh: bool) -> O
     """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
         with document_errors(path, "cannot be read", "save it anew, or leave it out"):
-            return _read(store, path, known, fresh)
+            data, source = read_source(path)
+            if known is not None and fresh and known.digest == source.digest:
+                return Outcome(path, "unchanged", known)
+            content = read_document(path, data)
+            stored = store.put(content, source)
+            return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)
     except StoreError:
         raise
     except KdsError as error:  # of the file, or a library that is not installed
         told = KdsError(error.message, where=str(path), hint=error.hint)
         return Outcome(path, "failed", known, told)
-
-
-def _read(store: Documents, path: Path, known: Document | None, fresh: bool) -> Outcome:
-    if known is not None and fresh:
-        now = file_source(path)
-        same = (now.size, now.modified) == (known.size, known.modified)
-        if same and known.added_at - known.modified > JUST_WRITTEN:
-            return Outcome(path, "unchanged", known)
-    data, source = read_source(path)
-    if known is not None and fresh and known.digest == source.digest:
-        store.touch(known, source)
-        return Outcome(path, "unchanged", known)
-    content = read_document(path, data)
-    stored = store.put(content, source)
-    return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)

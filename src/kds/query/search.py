@@ -1,11 +1,12 @@
 """Finding the passages that answer a question: in documents, in remembered conversations."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
+from time import perf_counter
 from typing import Final
 
 from kds.brain.documents.store import DocumentPlace, Documents
@@ -18,7 +19,7 @@ from kds.brain.passages.values import Scope as Where
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.reading import Recollection
-from kds.query.values import Chunk, Query
+from kds.query.values import Chunk, Query, Rewriting
 
 MEMORY_SHARE: Final = 3
 """In the scope "all" one place in this many is for remembered conversations, at the end of the
@@ -105,18 +106,60 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What the searches found; None where a search was not made."""
+class Understood:
+    """A question on its way: what it means, what its session knew, and what was found so far."""
 
+    query: Query
+    turn: Turn
+    known: Recollection | None = None
+    ask_model: Callable[[], Turn] | None = None
+    """What the question means, by a model, where one is to be asked: `QueryService.rewrite`."""
+    warnings: tuple[str, ...] = ()
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    """Of all its stages: each adds its own."""
+    begun: float = field(default_factory=perf_counter)
     chunks: tuple[Chunk, ...] = ()
+    """What was found, the best first."""
     documents: DocumentRecall | None = None
     conversations: Recall | None = None
+    """The searches; None where one was not made."""
     steered: bool = False
     """Whether the document that the session is about changed what comes first."""
-    notes: tuple[str, ...] = ()
     budget_tokens: int | None = None
     """Of passages of conversations, and how much of it was used."""
     used_tokens: int = 0
+    answer: str | None = None
+    answer_error: str | None = None
+    model: str | None = None
+
+    @property
+    def rewriting(self) -> Rewriting:
+        """Who made the question self-contained, and why it was taken so."""
+        turn, by_model = self.turn, self.turn.rewriting
+        if by_model is not None and by_model.outcome == "used":
+            return Rewriting("model", turn.references, turn.why)
+        changed = turn.expanded != turn.message
+        return Rewriting("rules" if changed else "nobody", turn.references, turn.why)
+
+    @property
+    def hit(self) -> bool:
+        """Whether what the session remembered served the question."""
+        if self.known is None:
+            return False
+        targets = {one.target.casefold() for one in self.turn.references}
+        if self.query.context is not None:  # it may be what resolved them
+            targets &= {term.casefold() for term in self.known.terms}
+        return self.steered or bool(targets)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add what the block takes to the timings, in milliseconds of wall time."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            took_ms = (perf_counter() - started) * 1000.0
+            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + took_ms
 
 
 def searched(turn: Turn) -> str:
@@ -136,17 +179,16 @@ def find(
     library: Library,
     memory: ConversationMemory,
     embedder: Embedder | None,
-    query: Query,
-    turn: Turn,
-    known: Recollection | None,
+    asked: Understood,
     *,
     now: datetime,
-) -> Findings:
-    """Search the stores for what ``query`` was rewritten to in ``turn``; nothing changes them.
+) -> Understood:
+    """Search the stores for what was ``asked``; nothing changes them.
 
-    A store that cannot be read is a note: the other one still answers. Raises MessageError
+    A store that cannot be read is a warning: the other one still answers. Raises MessageError
     when the scope needs a document or a session that is not named.
     """
+    query, turn, known = asked.query, asked.turn, asked.known
     text, limit, notes = searched(turn), query.limit, list[str]()
     about = known.about or (() if turn.context_switch else known.documents[:1]) if known else ()
     near = about if query.source is None else (query.source,)
@@ -184,13 +226,19 @@ def find(
         said = [_of_conversation(hit, cite(hit.passage)) for hit in quoted.used]
     # Documents first; conversations have the last places, if they have any.
     room = min(max(limit // MEMORY_SHARE, limit - len(found)), len(said))
-    searches = [one.notes for one in (documents, recalled) if one]
-    return Findings(
+    for one in (documents, recalled):
+        notes += one.notes if one else ()
+    return replace(
+        asked,
         chunks=(*found[: limit - room], *said[:room]),
         documents=documents,
         conversations=recalled,
         steered=query.source is None and bool(near) and _steered(found),
-        notes=(*notes, *(note for some in searches for note in some), *quoted.notes),
+        warnings=(
+            *asked.warnings,
+            *notes,
+            *quoted.notes,
+        ),
         budget_tokens=budget if recalled else None,
         used_tokens=quoted.tokens,
     )

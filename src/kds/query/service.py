@@ -6,9 +6,9 @@ is in `prompts/internal/passages-found.md`.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Final, Self
@@ -35,13 +35,12 @@ from kds.query.reading import (
     recollect,
     said_before,
 )
-from kds.query.search import Findings, Library, find, warned
+from kds.query.search import Library, Understood, find, warned
 from kds.query.values import (
     QUERY,
     Chunk,
     Query,
     QueryReply,
-    Rewriting,
     SessionTurn,
     citations_of,
     query_metric,
@@ -66,54 +65,6 @@ MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
 EARLIER_SETTINGS: Final = "wrong settings do not count"
 NOTHING_FOUND: Final = "nothing was found to answer from: no model was asked"
 EMPTY: Final = "the model answered with nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """A question on its way: what it means, what its session knew, and what was found so far."""
-
-    query: Query
-    turn: Turn
-    known: Recollection | None = None
-    ask_model: Callable[[], Turn] | None = None
-    """What the question means, by a model, where one is to be asked: `QueryService.rewrite`."""
-    warnings: tuple[str, ...] = ()
-    timings_ms: dict[str, float] = field(default_factory=dict)
-    """Of all its stages: each adds its own."""
-    begun: float = field(default_factory=perf_counter)
-    findings: Findings = field(default_factory=Findings)
-    answer: str | None = None
-    answer_error: str | None = None
-    model: str | None = None
-
-    @property
-    def rewriting(self) -> Rewriting:
-        """Who made the question self-contained, and why it was taken so."""
-        turn, by_model = self.turn, self.turn.rewriting
-        if by_model is not None and by_model.outcome == "used":
-            return Rewriting("model", turn.references, turn.why)
-        changed = turn.expanded != turn.message
-        return Rewriting("rules" if changed else "nobody", turn.references, turn.why)
-
-    @property
-    def hit(self) -> bool:
-        """Whether what the session remembered served the question."""
-        if self.known is None:
-            return False
-        targets = {one.target.casefold() for one in self.turn.references}
-        if self.query.context is not None:  # it may be what resolved them
-            targets &= {term.casefold() for term in self.known.terms}
-        return self.findings.steered or bool(targets)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Add what the block takes to the timings, in milliseconds of wall time."""
-        started = perf_counter()
-        try:
-            yield
-        finally:
-            took_ms = (perf_counter() - started) * 1000.0
-            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + took_ms
 
 
 class QueryService:
@@ -224,15 +175,13 @@ class QueryService:
         with found.timed("rewriting"):
             turn = self._reader.classify(found.turn)
         with found.timed("retrieval"):
-            findings = find(
-                self.library, self.memory, self.embedder.ready,
-                found.query, turn, found.known, now=self._clock(),
-            )  # fmt: skip
-        return replace(found, turn=turn, findings=findings)
+            asked = replace(found, turn=turn)
+            ready, now = self.embedder.ready, self._clock()
+            return find(self.library, self.memory, ready, asked, now=now)
 
     async def answer(self, found: Understood) -> Understood:
         """Ask the model, if one is to be asked: off the event loop, within the model's timeout."""
-        if not (found.findings.chunks and self._wants_model(found.query)):
+        if not (found.chunks and self._wants_model(found.query)):
             return found
         with found.timed("answer"):
             try:
@@ -249,8 +198,8 @@ class QueryService:
 
     def finish(self, found: Understood) -> QueryReply:
         """Remember what the question referred to and what was answered, and reply."""
-        turn, chunks = found.turn, found.findings.chunks
-        warnings = [*found.warnings, *found.findings.notes]
+        turn, chunks = found.turn, found.chunks
+        warnings = [*found.warnings]
         with found.timed("memory"):
             session = self._remember(found, warnings)
         if not chunks and self._wants_model(found.query):
@@ -289,7 +238,7 @@ class QueryService:
             elif known is not None:
                 history = self.memory.window(known.session, query.text).earlier()
         own, library = agent.taking(replace(found.turn, history=history)), agent.library
-        chunks = found.findings.chunks
+        chunks = found.chunks
         passages = [{"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks]
         prompt = library.render(library.get(PASSAGES), {"passages": passages})
         return replace(own, prompt=f"{prompt_with(memory, own.prompt, library)}\n\n{prompt}")
@@ -362,7 +311,7 @@ class QueryService:
 
     def _remember(self, found: Understood, warnings: list[str]) -> SessionTurn | None:
         """Store the answer, and what the question referred to; the session after that."""
-        known, chunks = found.known, found.findings.chunks
+        known, chunks = found.known, found.chunks
         if known is None:
             return None
         session = SessionTurn(known.session, known.turn, hit=found.hit)
@@ -388,17 +337,16 @@ class QueryService:
 
     def _measure(self, found: Understood, reply: QueryReply, warnings: list[str]) -> None:
         """Note the figures of a search of conversations, and of a turn that was remembered."""
-        findings = found.findings
-        if findings.conversations is not None:
+        if found.conversations is not None:
             warnings += self.memory.store.take_warnings()
             noted = log_recall(
                 self.memory.store,
-                findings.conversations,
+                found.conversations,
                 surface=QUERY,
-                budget_tokens=findings.budget_tokens,
-                used_tokens=findings.used_tokens,
+                budget_tokens=found.budget_tokens,
+                used_tokens=found.used_tokens,
             )
-            warnings += noted.notes[len(findings.conversations.notes) :]
+            warnings += noted.notes[len(found.conversations.notes) :]
         if reply.session is not None:
             with warned(warnings, "not measured", StoreError):
                 data = query_metric(reply, reply.session, received=len(found.query.context or ()))

@@ -51,14 +51,6 @@ def readable_kind(path: Path) -> DocumentKind:
     raise DocumentError(path, "not a kind of document that KDS reads", f"give one of: {known}")
 
 
-def file_source(path: Path) -> Source:
-    """Return what the file system says of a file, without its digest. Raises DocumentError."""
-    try:
-        return _source(path, path.stat())
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
 def read_source(path: Path) -> tuple[bytes, Source]:
     """Return the bytes of a file and what identifies them. Raises DocumentError."""
     limit = MAX_BYTES if readable_kind(path) in ("pdf", "docx") else MAX_TEXT_BYTES
@@ -75,8 +67,10 @@ def read_source(path: Path) -> tuple[bytes, Source]:
                 )
             data = file.read(limit + 1)
     except OSError as error:
-        raise _unreadable(path, error) from error
-    return data, _source(path, status, data)
+        reason = f"cannot be read: {error.strerror or type(error).__name__}"
+        raise DocumentError(path, reason, "check the file and its permissions") from error
+    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    return data, Source(str(path), len(data), modified, hashlib.sha256(data).hexdigest())
 
 
 def read_document(path: Path, data: bytes | None = None) -> Content:
@@ -102,17 +96,6 @@ def read_document(path: Path, data: bytes | None = None) -> Content:
     if not size and not any(part.heading for part in content.parts):
         raise DocumentError(path, "has no text", "give a document with text in it")
     return content
-
-
-def _source(path: Path, status: os.stat_result, data: bytes | None = None) -> Source:
-    size = status.st_size if data is None else len(data)
-    digest = "" if data is None else hashlib.sha256(data).hexdigest()
-    return Source(str(path), size, datetime.fromtimestamp(status.st_mtime, UTC), digest)
-
-
-def _unreadable(path: Path, error: OSError) -> DocumentError:
-    reason = error.strerror or type(error).__name__
-    return DocumentError(path, f"cannot be read: {reason}", "check the file and its permissions")
 
 
 def _decoded(data: bytes, path: Path, charset: str | None) -> str:

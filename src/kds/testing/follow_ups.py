@@ -131,7 +131,7 @@ def _ask(service: QueryService, talk: Talk, turn: int, question: Question) -> Ro
     )  # fmt: skip
     reply, ms = timed(partial(service.ask, query))
     bare = replace(query, session=None, context=())
-    typed = service.search(service.understand(bare, remembers=False)).findings.chunks
+    typed = service.search(service.understand(bare, remembers=False)).chunks
     resolved, recalls = question.resolved(reply.rewritten_query), question.recalls(reply.chunks)
     return {
         "where": question.where,

@@ -52,14 +52,6 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """An intent that a message may have, in words."""
-
-    intent: str
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reason:
     """A line of "Why"; with ``quote``, what ``message`` said and the prompt quoted."""
 
@@ -104,22 +96,11 @@ class TurnView:
                 place = one.end
         return tuple(span for span in (*spans, Span(message[place:])) if span.text)
 
-    @property
-    def implied(self) -> tuple[Reference, ...]:
-        """What the message refers to without a word for it."""
-        return tuple(one for one in self.turn.references if not one.text and one.target)
 
-    @property
-    def rewritten(self) -> bool:
-        """Whether the message is read otherwise than it was written."""
-        return bool(self.turn.expanded) and self.turn.expanded != self.turn.message
-
-
-def choices_of(library: PromptLibrary, intents: tuple[str, ...] | None = None) -> list[Choice]:
+def choices_of(library: PromptLibrary, intents: tuple[str, ...] | None = None) -> dict[str, str]:
     """Intents in words: those of a question, or all that a message may have."""
     says = {one.intent: one.ask or one.description for one in library.agents() if one.intent}
-    names = says if intents is None else intents
-    return [Choice(name, says.get(name) or name) for name in names if name]
+    return {name: says.get(name) or name for name in (says if intents is None else intents) if name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +114,6 @@ class Line:
     speaker: str | None = None
     view: TurnView | None = None
     outcome: Outcome | None = None
-
-    @property
-    def is_kds(self) -> bool:
-        """Whether no agent said it, but KDS itself: a question."""
-        return self.speaker == KDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +130,7 @@ class Tail:
     """The last message of the user: its reasons have grown with the answer."""
     confirm: bool = False
     """Whether something waits for a yes."""
-    choices: tuple[Choice, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
     """What a question of KDS gives to choose from."""
     offers: tuple[Offer, ...] = ()
     """Agents that may go on with the work."""
@@ -173,7 +149,7 @@ class Shown:
 
     lines: tuple[Line, ...] = ()
     earlier: int | None = None
-    tail: Tail = Tail()
+    tail: Tail = field(default_factory=Tail)
     after: int = 0
 
 
@@ -232,7 +208,7 @@ def tail_of(
         outcome,
         last,
         confirm=bool(work.confirm),
-        choices=tuple(choices_of(library, latest.candidates)) if asks and latest else (),
+        choices=choices_of(library, latest.candidates) if asks and latest else {},
         offers=() if outcome.error else offers,
         again=begun and bool(talk.session.model or broken),
         broken=broken,
@@ -351,18 +327,10 @@ class Sidebar:
     offset: int = 0
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def query(self) -> str:
-        """What the address of the same list asks for."""
-        asked: dict[str, object] = {
-            "session": self.chosen, "search": self.search, "mark": self.mark, "offset": self.offset,
-        }  # fmt: skip
+    def address(self, **asked: object) -> str:
+        """What the address of a list asks for: of another page, or of this one again."""
+        asked = {"session": self.chosen} | asked
         return urlencode({name: one for name, one in asked.items() if one})
-
-    def page(self, offset: int) -> str:
-        """Where another page of the list is."""
-        asked = {"session": self.chosen, "offset": offset}
-        return f"/chat?{urlencode({name: one for name, one in asked.items() if one})}"
 
     @property
     def mark(self) -> str:

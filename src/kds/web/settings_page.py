@@ -1,6 +1,5 @@
 """The page of settings: what each does and where its value comes from; how KDS is."""
 
-import asyncio
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -21,8 +20,6 @@ from kds.api.settings_edit import (
 from kds.brain.environment import Place
 from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.clients.doctor import Finding, findings_of, is_well
-from kds.clients.project import Project
 from kds.service.routes import Vitals
 from kds.service.security import is_loopback
 from kds.web.request_context import RequestContext, get, post
@@ -68,13 +65,6 @@ async def reset(context: RequestContext) -> Response:
     key, own = context.text("key"), context.text("file") == OWN
     await context.archive(partial(unset_setting, context.served.workspace, key, own=own))
     return await _told(context, key)
-
-
-async def doctor(context: RequestContext) -> Response:
-    """What `kds doctor` finds. It takes seconds and asks the hook, so on a thread of its own."""
-    project = Project.of(context.served.workspace)
-    found: list[Finding] = await asyncio.to_thread(lambda: list(findings_of(project)))
-    return context.page("doctor.html", title="Health", findings=found, well=is_well(found))
 
 
 def _check_confined(key: str, value: str) -> None:
@@ -147,5 +137,4 @@ routes = (
     get("/settings", show),
     post("/settings", change),
     post("/settings/reset", reset),
-    get("/settings/health", doctor),
 )

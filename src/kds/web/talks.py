@@ -60,7 +60,7 @@ class Telling:
         self._over = Event()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._making: asyncio.Task[None] | None = None
+        self._making = asyncio.Lock()
         self._told = self._shown = ""
         self._begun = 0.0
         Thread(target=self._run, args=[exchange], name="kds-telling", daemon=True).start()
@@ -84,10 +84,9 @@ class Telling:
         """
         shown = ""
         while not self.over:
-            if shown == self._shown:
-                if self._making is None or self._making.done():
-                    self._making = asyncio.create_task(self._make(make))
-                await asyncio.shield(self._making)
+            async with self._making:
+                if shown == self._shown:
+                    await self._make(make)
             if shown != self._shown:
                 yield (shown := self._shown)
 

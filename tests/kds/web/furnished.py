@@ -85,7 +85,6 @@ def furnish(visitor: Visitor) -> dict[str, str]:
         "a passage that is gone": "/documents/open?path=sheet.pdf&page=2&quote=Costs+are+low.",
         "analytics": "/analytics?days=7",
         "settings": "/settings",
-        "health": "/settings/health",
         "an error": "/memory/session?session=nothing",
         "no page": "/nothing",
         "login refused": "/login?token=wrong",

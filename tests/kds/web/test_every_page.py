@@ -68,7 +68,6 @@ READ = {
     "a passage that is gone": "has changed since",
     "analytics": "Turns and recalls",
     "settings": "model.temperature",
-    "health": "workspace",
     "an error": "nothing",
     "no page": "no such page",
     "login refused": "kds web",

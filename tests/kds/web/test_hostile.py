@@ -163,9 +163,9 @@ def test_names_of_rules_and_prompts_stay_text(
         rule.write_text("".join(f"- name: {text!r}\n  when: {text!r}\n" for text in PAYLOADS))
         prompt.write_text(f"---\nname: {PAYLOADS[0]!r}\nagent: {PAYLOADS[1]!r}\n---\n{ALL}\n")
         told = visitor.send_form("/chat/send", message="I want to add a FAB button")
-        for answer in (told, visitor.get("/settings/health"), visitor.get("/settings")):
+        for answer in (told, visitor.get("/settings")):
             stays_text(answer, *MARKUP, rule.stem, "<svg onload")
-        for place in ("/chat", "/settings/health"):
+        for place in ("/chat", "/settings"):
             page.goto(f"{site.url}{place}")
             assert page.locator("main img, main script").count() == 0
     finally:

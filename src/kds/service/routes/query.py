@@ -19,7 +19,8 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import DOCUMENT_BIAS
 from kds.brain.turn import plain
-from kds.query.service import QueryService, Understood
+from kds.query.search import Understood
+from kds.query.service import QueryService
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.requests import (
     JSON,
@@ -118,8 +119,7 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
 def look(service: QueryService, query: Query) -> dict[str, Any]:
     """Understand and search as `POST /query` does, and tell everything. Nothing is stored."""
     found = service.search(service.understand(query, remembers=False))  # and asks no model
-    turn, findings = found.turn, found.findings
-    recall, documents = findings.conversations, findings.documents
+    turn, recall, documents = found.turn, found.conversations, found.documents
     question = recall.question if recall else read_question(turn.expanded, now=utc_now())
     parts = (("", found), ("memory.", recall), ("documents.", documents))
     return {
@@ -142,7 +142,7 @@ def look(service: QueryService, query: Query) -> dict[str, Any]:
             for name, ms in (part.timings_ms if part else {}).items()
         },
         "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
-        "budget_tokens": findings.budget_tokens,
-        "used_tokens": findings.used_tokens,
-        "notes": [*found.warnings, *findings.notes],
+        "budget_tokens": found.budget_tokens,
+        "used_tokens": found.used_tokens,
+        "notes": list(found.warnings),
     }
