@@ -227,7 +227,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
             given = given["turn"]
         turned = isinstance(given, Turn)
         turn = self.agent.taking(given) if turned else self.agent.turn(message_text(given))
-        blank = AgentReply(self.name, self.agent.intent or turn.intent, "", turn.prompt, turn)
+        blank = AgentReply(self.agent.name, self.agent.intent or turn.intent, "", turn.prompt, turn)
         if self.model is None:
             yield replace(blank, text=turn.prompt, notes=self.notes)
             return
@@ -415,7 +415,9 @@ class _Run:
             text, failed = self._used(call)
             arguments = call["args"] if isinstance(call["args"], dict) else {}
             if failed or call["name"] != HAND_OFF or not self._handoffs:
-                self._uses.append(ToolUse(call["name"], _clean(arguments), text, failed=failed))
+                self._uses.append(
+                    ToolUse(str(call["name"]), _clean(arguments), text, failed=failed)
+                )
                 goes_on = True
             status: Any = "error" if failed else "success"
             told = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status=status)

@@ -66,7 +66,7 @@ def workspace_tools(
 
 
 def chosen_tools(
-    prompt: PromptFile, tools: Iterable[BaseTool]
+    prompt: PromptFile, tools: Iterable[object]
 ) -> tuple[dict[str, BaseTool], tuple[str, ...]]:
     """The tools that ``prompt`` names, by name; and notes on those that are not there.
 

@@ -159,7 +159,8 @@ def _follows(entry: Entry, turn: Turn, talk: Talk, root: str) -> tuple[Agent, st
         text = instructions(entry)
     except (OSError, ValueError) as error:
         raise NotServedError(f"cannot be read: {error}", where=str(entry.path)) from error
-    own = replace(agent.prompt, name=entry.name, ref=str(entry.path), tools=())
+    named = {"name": entry.name, "ref": str(entry.path), "tools": ()}
+    own = agent.prompt.model_copy(update=named)
     return replace(agent, prompt=own), _ARGUMENTS.sub(lambda _: turn.message, text)
 
 

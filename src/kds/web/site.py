@@ -17,7 +17,7 @@ from starlette.routing import Route
 from kds.brain.errors import KdsError
 from kds.documents.uploads import ReadingJob
 from kds.service.requests import BODY_LIMIT, BodyLimit
-from kds.web import analytics_page, chat_page, documents_page, memory_page, settings_page
+from kds.web import chat_page, documents_page, memory_page, settings_page
 from kds.web.auth import LOGIN, AuthMiddleware, Visitors
 from kds.web.rendering import Assets, Renderer
 from kds.web.request_context import THEME, THEMES, RequestContext, get, path_of, post
@@ -45,7 +45,7 @@ PAGES: Final = (
     Page("Chat", "/chat", chat_page.routes),
     Page("Memory", "/memory", memory_page.routes),
     Page("Documents", "/documents", documents_page.routes),
-    Page("Analytics", "/analytics", analytics_page.routes),
+    Page("Analytics", "/analytics", memory_page.analytics_routes),
     Page("Settings", "/settings", settings_page.routes),
 )
 """In the order of the navigation."""
