@@ -158,20 +158,6 @@ def test_what_was_taught_is_listed_and_taken_back(
     assert message not in page.locator("section", has=page.locator("#learned")).inner_text()
 
 
-def test_the_axis_of_counts_has_no_halves(new_page: Callable[..., Any], visitor: Visitor) -> None:
-    for message in (FAB, "Make it purple", "Make it green"):
-        visitor.send_form("/chat/send", message=message)
-    page = new_page(at="/analytics?days=1")
-    labels = page.locator("section:has(#activity) svg text").all_text_contents()
-    assert not [one for one in labels if "." in one]
-    right = page.locator("section:has(#activity) svg")
-    ends = right.evaluate(
-        "one => [...one.querySelectorAll('text')].map(t => t.getBoundingClientRect().right)"
-        ".every(x => x <= one.getBoundingClientRect().right + 1)"
-    )
-    assert ends
-
-
 def test_a_setting_without_a_value_says_so(new_page: Callable[..., Any]) -> None:
     page = new_page(at="/settings")
     row = page.locator("li", has=page.locator("code", has_text=re.compile("^memory.enabled$")))
