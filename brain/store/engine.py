@@ -12,13 +12,17 @@ from typing import Any, Protocol
 from kds.brain.clock import Clock
 
 
-class Cursor(Protocol):
-    """What a statement found."""
+class Changed(Protocol):
+    """What a statement, or all of many, changed."""
 
     @property
     def rowcount(self) -> int:
-        """How many rows were changed, by all of ``executemany`` too."""
+        """How many rows."""
         ...
+
+
+class Cursor(Changed, Protocol):
+    """What a statement found."""
 
     def fetchone(self) -> Any:
         """Return the next row, None when there is none."""
@@ -37,7 +41,7 @@ class Connection(Protocol):
         """Run one statement."""
         ...
 
-    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Cursor:
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Changed:
         """Run one statement for each row of values."""
         ...
 

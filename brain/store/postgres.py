@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Lock, local
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kds.brain.errors import (
     KdsError,
@@ -22,6 +22,8 @@ from kds.brain.installation import load_extra
 
 if TYPE_CHECKING:
     import psycopg
+
+PgConnection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
 TIMEOUT_S: Final = 5.0
 """For a connection and for a statement. The slowest one, a search of a million messages, takes some
@@ -47,7 +49,7 @@ GRACE_S: Final = 0.5
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
 
-_Held = dict[str, tuple[ExitStack, "psycopg.Connection[tuple[Any, ...]]"]]
+_Held = dict[str, tuple[ExitStack, PgConnection]]
 """Transactions that are read in, by what they began with, and what ends them."""
 
 _SHARED: Final[dict[tuple[int, str], "Server"]] = {}
@@ -63,7 +65,7 @@ class Server:
 
         Raises StoreError when the URL is none, or psycopg is not installed.
         """
-        self._driver = _driver()
+        self.driver = _driver()
         pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
         self.place = place_of(url)
         self.timeout_s = timeout_s
@@ -72,7 +74,7 @@ class Server:
         self._holders = 1
         self._own = local()
         self._url = url
-        kinds = self._driver.errors
+        kinds = self.driver.errors
         # One who waited too long for a lock or a connection says nothing of the server.
         self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
         self._options = {
@@ -83,7 +85,7 @@ class Server:
         }
         self._pool: Any = pools.ConnectionPool(
             url,
-            connection_class=_limited(self._driver, timeout_s),
+            connection_class=_limited(self.driver, timeout_s),
             min_size=0,
             max_size=CONNECTIONS,
             timeout=timeout_s,
@@ -110,23 +112,16 @@ class Server:
                 found._holders += 1
             return found
 
-    def raw_cursor(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> Any:
-        """Return a cursor for statements with the server's own marks."""
-        return self._driver.RawCursor(connection)
-
-    @property
-    def begin(self) -> str:
-        """Begins a transaction as the role of the address, in which nothing takes too long."""
-        return f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
-
     @contextmanager
     def transaction(
-        self, begin: str, *, limit_s: float | None = None
-    ) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+        self, begin: str = "", *, limit_s: float | None = None
+    ) -> Iterator[PgConnection]:
         """Lend a connection on which ``begin`` was run, and commit when the block ends well.
 
+        By default it acts as the role of the address, and no statement takes too long.
         ``limit_s``: how long an answer may take, when it is not the usual time.
         """
+        begin = begin or f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
         if self.closed:
             raise StoreError(
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
@@ -159,7 +154,7 @@ class Server:
                     stack.close()
 
     @contextmanager
-    def reading(self, begin: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+    def reading(self, begin: str) -> Iterator[PgConnection]:
         """As `transaction`; within `together` it is the one that this thread has begun so."""
         held: _Held | None = getattr(self._own, "held", None)
         with ExitStack() as stack:
@@ -173,12 +168,12 @@ class Server:
                 held[begin] = stack.pop_all(), connection
 
     @contextmanager
-    def alone(self) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+    def alone(self) -> Iterator[PgConnection]:
         """Lend a connection of its own, whose statements are transactions and take their time."""
-        with self.translated(), self._driver.connect(self._url, **self._options) as connection:
+        with self.translated(), self.driver.connect(self._url, **self._options) as connection:
             yield connection
 
-    def _commit(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    def _commit(self, connection: PgConnection) -> None:
         """Commit. When the time for a standby's word is up, the server says so in a warning, and
         calls it done: lost along with it, it was acknowledged for nothing. Raises OutageError."""
         said: list[str | None] = []
@@ -200,34 +195,34 @@ class Server:
                 "synchronous_standby_names lists?",
             )
 
-    def _begun(self, begin: str, limit_s: float) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _begun(self, begin: str, limit_s: float) -> PgConnection:
         """Begin a transaction on a connection that works.
 
         Those that idled while the server went away are found out by that, and thrown away: asking
         each time before would cost a round trip a transaction.
         """
+        kinds = self.driver.errors
         for left in reversed(range(CONNECTIONS + 1)):
             if not self._pool.get_stats().get("pool_available"):
                 # The pool would wait its whole time for a server that is away, and not say why.
-                self._driver.connect(self._url, **self._options).close()
+                self.driver.connect(self._url, **self._options).close()
             connection: Any = self._pool.getconn()
             connection.limit_s = limit_s
             try:
                 connection.execute(begin.encode())
-            except self._driver.OperationalError as error:
-                slow = isinstance(error, self._driver.errors.ConnectionTimeout)
+            except BaseException as error:
+                away = isinstance(error, kinds.OperationalError) and not isinstance(
+                    error, kinds.ConnectionTimeout
+                )
                 gone = connection.closed or connection.broken
                 self._give_back(connection)
-                if slow or not gone or not left:
+                if not (away and gone and left):
                     raise
-            except BaseException:
-                self._give_back(connection)
-                raise
             else:
-                return cast("psycopg.Connection[tuple[Any, ...]]", connection)
+                return connection  # type: ignore[no-any-return]
         raise AssertionError("the last attempt returns or raises")
 
-    def _give_back(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    def _give_back(self, connection: PgConnection) -> None:
         if not connection.closed and not connection.broken:
             connection.rollback()
         self._pool.putconn(connection)
@@ -249,8 +244,8 @@ class Server:
         """
         try:
             yield
-        except self._driver.Error as error:
-            found = _store_error(error, self.place, self._driver.errors)
+        except self.driver.Error as error:
+            found = _store_error(error, self.place, self.driver.errors)
             if isinstance(found, OutageError) and not isinstance(error, self._busy):
                 now = time.monotonic()
                 waited_s = now - (now if since is None else since)
@@ -282,18 +277,15 @@ def _limited(driver: Any, most_s: float) -> Any:
                 while True:
                     ready = yield wanted
                     if not ready and time.monotonic() > ends:
-                        self._hurry(cancelled=cancelled)
+                        if cancelled:
+                            self.close()
+                            raise driver.errors.ConnectionTimeout("no answer in time")
+                        with suppress(driver.Error):
+                            self.cancel_safe(timeout=GRACE_S)
                         ends, cancelled = time.monotonic() + GRACE_S, True
                     wanted = gen.send(ready)
             except StopIteration as end:
                 return end.value
-
-        def _hurry(self, *, cancelled: bool) -> None:
-            if cancelled:
-                self.close()
-                raise driver.errors.ConnectionTimeout("the server did not answer in time")
-            with suppress(driver.Error):
-                self.cancel_safe(timeout=GRACE_S)
 
     return Limited
 

@@ -27,15 +27,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from kds.brain.errors import StoreError
 from kds.brain.store.migrations import read_script
-from kds.brain.store.postgres import Server
+from kds.brain.store.postgres import PgConnection, Server
 from kds.brain.store.tenancy import LOCK_SPACE, MEMBER
-
-if TYPE_CHECKING:
-    import psycopg
 
 _OWNED: Final = (
     "tenant bigint NOT NULL DEFAULT kds.tenant() REFERENCES kds.tenant ON DELETE CASCADE"
@@ -192,9 +189,7 @@ def _building(server: Server) -> Iterator[None]:
         time.sleep(BUSY_S)
 
 
-def _build_index(
-    connection: "psycopg.Connection[tuple[Any, ...]]", name: str, columns: str
-) -> None:
+def _build_index(connection: PgConnection, name: str, columns: str) -> None:
     query = b"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
     row = connection.execute(query, (name,)).fetchone()
     if row is not None and not row[0]:  # its building was interrupted
@@ -273,7 +268,7 @@ def require(server: Server) -> None:
 
     Newer ones are fine: a service of the version before serves on while others are replaced.
     """
-    with server.transaction(server.begin) as connection:
+    with server.transaction() as connection:
         found = steps_of(connection)
     if found < len(STEPS):
         older = f"the tables are older (version {found}, this KDS needs {len(STEPS)})"
@@ -281,7 +276,7 @@ def require(server: Server) -> None:
         raise StoreError(told, where=server.place, hint="make them: kds db upgrade")
 
 
-def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
+def steps_of(connection: PgConnection) -> int:
     """Return how many steps the database has had; 0 when it has no tables of KDS."""
     row = connection.execute(b"SELECT to_regclass('kds.version') IS NOT NULL").fetchone()
     if row is None or not row[0]:
@@ -295,7 +290,7 @@ def numbers_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
-def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:
+def _prepare(connection: PgConnection, place: str) -> None:
     connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
     row = connection.execute(
         b"SELECT extversion FROM pg_extension WHERE extname = 'vector'"
@@ -320,10 +315,7 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
   EXISTS (SELECT 1 FROM pg_roles AS member
     WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET')),
   EXISTS (SELECT 1 FROM pg_auth_members WHERE roleid = to_regrole('kds_service')),
-  EXISTS (SELECT 1 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
-    JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE nspname IN ({SCHEMAS}) AND relkind = 'r' AND attname = 'tenant'
-      AND NOT relforcerowsecurity)
+  EXISTS ({_UNPROTECTED})
 FROM pg_roles WHERE rolname = current_user
 """.encode()
 
@@ -351,50 +343,52 @@ class ServerState:
     """Whether the row policies leave the owner of some tables out."""
 
     @property
-    def problems(self) -> Iterator[str]:
+    def problems(self) -> list[str]:
         """What keeps KDS from working here, each with what to do about it."""
-        if self.number < LEAST_SERVER:
-            yield f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"
         least = ".".join(map(str, LEAST_VECTOR))
-        if self.vector is None:
-            yield "the database has no pgvector: `kds db upgrade` adds it where it is installed"
-        elif numbers_of(self.vector) < LEAST_VECTOR:
-            yield f"pgvector {self.vector} is too old: use {least} or newer"
-        if not self.steps:
-            yield "the database has no tables of KDS: run `kds db upgrade`"
-        elif self.steps < len(STEPS):
-            yield f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"
-        if self.steps and not self.member:
-            yield f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"
-        if self.standby:
-            yield "it is a standby, which takes no writes: name all hosts in KDS_DATABASE"
+        vector = self.vector or ""
+        return _true(
+            (self.number < LEAST_SERVER,
+             f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"),
+            (not vector,
+             "the database has no pgvector: `kds db upgrade` adds it where it is installed"),
+            (bool(vector) and numbers_of(vector) < LEAST_VECTOR,
+             f"pgvector {vector} is too old: use {least} or newer"),
+            (not self.steps, "the database has no tables of KDS: run `kds db upgrade`"),
+            (0 < self.steps < len(STEPS),
+             f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"),
+            (bool(self.steps) and not self.member,
+             f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"),
+            (self.standby,
+             "it is a standby, which takes no writes: name all hosts in KDS_DATABASE"),
+        )  # fmt: skip
 
     @property
-    def warnings(self) -> Iterator[str]:
+    def warnings(self) -> list[str]:
         """What works, and should not stay so."""
-        if self.superuser or self.bypasses_policies:
-            kind = "a superuser" if self.superuser else "exempt from row policies"
-            yield (
-                f"the role {self.role} is {kind}: who has its password reads every tenant, and "
-                "more; use a role of its own (kds help operations)"
-            )
-        if self.steps and self.owner_unbound:
-            yield (
-                "the row policies do not bind the owner of the tables: have an administrator make "
-                "the roles, then run `kds db upgrade` (kds help operations)"
-            )
-        if self.steps and not self.services_apart:
-            yield (
-                "one role owns the tables and serves people: give services a role of their own, a "
-                "member of kds_service (kds help operations)"
-            )
-        if self.steps > len(STEPS):
-            yield f"a newer KDS made the tables (version {self.steps}): update this one soon"
+        kind = "a superuser" if self.superuser else "exempt from row policies"
+        return _true(
+            (self.superuser or self.bypasses_policies,
+             f"the role {self.role} is {kind}: who has its password reads every tenant, and "
+             "more; use a role of its own (kds help operations)"),
+            (bool(self.steps) and self.owner_unbound,
+             "the row policies do not bind the owner of the tables: have an administrator make "
+             "the roles, then run `kds db upgrade` (kds help operations)"),
+            (bool(self.steps) and not self.services_apart,
+             "one role owns the tables and serves people: give services a role of their own, a "
+             "member of kds_service (kds help operations)"),
+            (self.steps > len(STEPS),
+             f"a newer KDS made the tables (version {self.steps}): update this one soon"),
+        )  # fmt: skip
+
+
+def _true(*told: tuple[bool, str]) -> list[str]:
+    return [text for holds, text in told if holds]
 
 
 def state_of(server: Server) -> ServerState:
     """Ask a server what it is. Raises StoreError when it cannot be reached."""
-    with server.transaction(server.begin) as connection:
+    with server.transaction() as connection:
         number, named, vector, *role = cast("Any", connection.execute(_STATE, (MEMBER,)).fetchone())
         steps = steps_of(connection)
     return ServerState(number, named.partition(" ")[0], vector, steps, *role)

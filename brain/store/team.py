@@ -109,7 +109,7 @@ class Team:
         random = secrets.token_urlsafe(32)
         token = PREFIX + random + _checksum(random)
         lifetime = None if days is None else timedelta(days=days)
-        with self._server.transaction(self._server.begin) as connection:
+        with self._server.transaction() as connection:
             connection.execute(
                 b"INSERT INTO kds.token(digest, organisation, person, role, expires_at) "
                 b"VALUES (%s, %s, %s, %s, now() + %s::interval)",
@@ -120,7 +120,7 @@ class Team:
 
     def tokens(self, organisation: str | None = None) -> tuple[Token, ...]:
         """Return all tokens, those that ended too, oldest first."""
-        with self._server.transaction(self._server.begin) as connection:
+        with self._server.transaction() as connection:
             rows = connection.execute(
                 b"SELECT encode(digest, 'hex'), organisation, person, role, created_at, "
                 b"expires_at, revoked_at FROM kds.token "
@@ -131,7 +131,7 @@ class Team:
 
     def revoke(self, organisation: str, person: str, token: str | None = None) -> int:
         """End the tokens of a person, or the one whose id begins so; returns how many."""
-        with self._server.transaction(self._server.begin) as connection:
+        with self._server.transaction() as connection:
             gone = connection.execute(
                 b"UPDATE kds.token SET revoked_at = now() WHERE organisation = %s AND person = %s "
                 b"AND revoked_at IS NULL AND starts_with(encode(digest, 'hex'), %s)",
@@ -156,7 +156,7 @@ class Team:
         and the name.
         """
         names = (organisation, person)
-        with self._server.transaction(self._server.begin) as connection:
+        with self._server.transaction() as connection:
             whose = b" WHERE organisation = %s AND person = %s"
             known = connection.execute(b"DELETE FROM kds.token" + whose, names).rowcount
             # No organisation has an empty name: nobody finds these any more.
@@ -205,7 +205,7 @@ class Team:
 
     def audit(self, organisation: str | None = None, *, limit: int = 100) -> Sequence[AuditEntry]:
         """Return the last entries of the audit log, the newest first."""
-        with self._server.transaction(self._server.begin) as connection:
+        with self._server.transaction() as connection:
             rows = connection.execute(
                 b"SELECT at, organisation, actor, action, person FROM kds.audit "
                 b"WHERE organisation = coalesce(%s, organisation) ORDER BY num DESC LIMIT %s",
@@ -224,7 +224,7 @@ def persons_of(server: Server, tokens: Collection[str]) -> dict[str, Person]:
     digests = {_digest(one): one for one in tokens if is_token(one)}
     if not digests:
         return {}
-    with server.transaction(server.begin) as connection:
+    with server.transaction() as connection:
         rows = connection.execute(
             b"SELECT digest, organisation, person, role, removal "
             b"FROM unnest(%s::bytea[]) AS asked(digest) CROSS JOIN LATERAL kds.person_of(digest)",

@@ -11,18 +11,15 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
-from kds.brain.store.engine import Connection, Cursor
-from kds.brain.store.postgres import LOCK_S, Server
+from kds.brain.store.engine import Changed, Connection, Cursor
+from kds.brain.store.postgres import LOCK_S, PgConnection, Server
 from kds.brain.workspace import SharedDatabase, Texts, Workspace
-
-if TYPE_CHECKING:
-    import psycopg
 
 MEMBER: Final = "kds_member"
 """The role that services act in."""
@@ -145,7 +142,7 @@ class Tenancy:
 class _Translating:
     """A connection that is given the SQL of the tables, and says at once what went wrong."""
 
-    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]", server: Server) -> None:
+    def __init__(self, connection: PgConnection, server: Server) -> None:
         self._connection = connection
         self._server = server
 
@@ -153,7 +150,7 @@ class _Translating:
         with self._server.translated():
             return self._connection.execute(to_postgres(query), values or None)
 
-    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Cursor:
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Changed:
         given = list(rows)
         if len(given) == 1:  # a pipeline for one costs twice as much
             return self.execute(query, given[0])
@@ -165,7 +162,7 @@ class _Translating:
                 return cursor
             # One statement for many rows takes a fifth of the time of one for each.
             row, clash, rest = row.replace(*_WITH_TENANT).partition(" ON CONFLICT")
-            raw = self._server.raw_cursor(self._connection)
+            raw = self._server.driver.RawCursor(self._connection)
             done, at_once = 0, VALUES_LIMIT // len(given[0])
             for some in (given[at : at + at_once] for at in range(0, len(given), at_once)):
                 text = head + inserts + ", ".join([row] * len(some)) + clash + rest
@@ -173,20 +170,10 @@ class _Translating:
         return _Inserted(done)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inserted:
+class _Inserted(NamedTuple):
     """What inserting many rows found: how many they are."""
 
     rowcount: int
-
-    def fetchone(self) -> None:
-        return None
-
-    def fetchall(self) -> list[Any]:
-        return []
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
 
 
 def _numbered(query: str) -> bytes:
@@ -216,7 +203,7 @@ def tenant_number(server: Server, names: Names) -> int:
     """Return the number of a tenant, who is made if there is none. Raises StoreError."""
     for name, what in zip(names, ("organisation", "person", "project"), strict=True):
         checked_name(name, what)
-    with server.transaction(server.begin) as connection:
+    with server.transaction() as connection:
         row = connection.execute(_NUMBER, names).fetchone()
         if row is None:
             connection.execute(
