@@ -34,11 +34,11 @@ LOCK_S: Final = 2.0
 a request that waits holds a thread that others may need."""
 
 CONNECT_S: Final = 2
-"""Seconds for a connection to be made: with the pause, who is back is found in four."""
+"""Seconds for a connection to be made: with the pause, who is back is found in three."""
 
-RETRY_S: Final = 2.0
+RETRY_S: Final = 1.0
 """Seconds for which a server that could not be reached is not asked again, at most: where it does
-not even refuse, half of the time is lost to waiting for it."""
+not even refuse, two thirds of the time are lost to waiting for it."""
 
 REFUSED_S: Final = 0.25
 """The same where it was known sooner: one that refuses is found soon after it is back."""
@@ -202,7 +202,7 @@ class Server:
         each time before would cost a round trip a transaction.
         """
         kinds = self.driver.errors
-        for left in reversed(range(CONNECTIONS + 1)):
+        while True:
             if not self._pool.get_stats().get("pool_available"):
                 # The pool would wait its whole time for a server that is away, and not say why.
                 self.driver.connect(self._url, **self._options).close()
@@ -211,16 +211,14 @@ class Server:
             try:
                 connection.execute(begin.encode())
             except BaseException as error:
-                away = isinstance(error, kinds.OperationalError) and not isinstance(
-                    error, kinds.ConnectionTimeout
-                )
-                gone = connection.closed or connection.broken
+                slow = isinstance(error, kinds.ConnectionTimeout)
+                idled = connection.worked and (connection.closed or connection.broken)
                 self._give_back(connection)
-                if not (away and gone and left):
+                if slow or not idled or not isinstance(error, kinds.OperationalError):
                     raise
             else:
+                connection.worked = True
                 return connection  # type: ignore[no-any-return]
-        raise AssertionError("the last attempt returns or raises")
 
     def _give_back(self, connection: PgConnection) -> None:
         if not connection.closed and not connection.broken:
@@ -264,6 +262,7 @@ def _limited(driver: Any, most_s: float) -> Any:
 
     class Limited(driver.Connection):  # type: ignore[misc]  # the library is an extra
         limit_s = most_s
+        worked = False
 
         def wait(self, gen: Any, *how: Any, **named: Any) -> Any:
             """Wait for whatever goes over the connection."""
@@ -279,7 +278,9 @@ def _limited(driver: Any, most_s: float) -> Any:
                     if not ready and time.monotonic() > ends:
                         if cancelled:
                             self.close()
-                            raise driver.errors.ConnectionTimeout("no answer in time")
+                            raise driver.errors.ConnectionTimeout(
+                                "the server did not answer in time"
+                            )
                         with suppress(driver.Error):
                             self.cancel_safe(timeout=GRACE_S)
                         ends, cancelled = time.monotonic() + GRACE_S, True
