@@ -29,10 +29,6 @@ from kds.router.rewriting.writer import FindRewriter
 from kds.router.understanding import named, understanding
 from kds.transit.history import Message, transit
 
-REPLIES_READ: Final = 3
-"""Turns back that replies are read for things to refer to. What only an older reply named has
-next to no salience left (0.72 a turn), and reading a reply takes 1-3 ms of CPU."""
-
 A_TURN: Final = 3
 """Messages that are read for each turn of a session: two, and some that tools added."""
 
@@ -47,17 +43,6 @@ EVERYTHING: Final = frozenset(field.name for field in fields(Turn))
 
 RESERVED: Final = ("export", "messages")
 """What the last part of an id cannot be: `/sessions/ID/export` would mean two things."""
-
-
-def said_before(messages: Sequence[Message]) -> tuple[Utterance, ...]:
-    """What the rules replay of a conversation: old replies are left out."""
-    asked = [place for place, message in enumerate(messages) if message.role == "user"]
-    recent = asked[-REPLIES_READ] if len(asked) >= REPLIES_READ else 0
-    return tuple(
-        Utterance(message.content, message.role)
-        for place, message in enumerate(messages)
-        if message.role == "user" or place >= recent
-    )
 
 
 def known_before(terms: Iterable[str], messages: Iterable[Message]) -> tuple[Utterance, ...]:

@@ -33,7 +33,6 @@ from kds.query.reading import (
     checked_session,
     known_before,
     recollect,
-    said_before,
 )
 from kds.query.search import Library, Understood, find, warned
 from kds.query.values import (
@@ -140,7 +139,7 @@ class QueryService:
             messages = self._messages(query, known)
             turn, ask_model = self._reader.read(
                 query.text,
-                said_before(messages),
+                [Utterance(one.content, one.role) for one in messages],
                 known_before(known.terms if known else (), messages),
                 at=begun.turn.at,
                 rewrites=self.memory.flags.enable_query_rewriting,

@@ -67,8 +67,6 @@ _PAGE_NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _DIVIDED: Final = re.compile(r"[^\W\d_]{2}[-\u00ad\u2010]$")
-_NUMBERED: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
-_TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s.;:!?,]*")
 
 
 def read_pdf(data: bytes, name: str, path: Path) -> Content:
@@ -182,8 +180,6 @@ def _found(
         if level is not None:
             while end < len(lines) and (set_as[end], lines[end].page) == (level, lines[at].page):
                 end += 1
-        elif _is_top_heading(lines, at):
-            level = 1
         if level is not None:
             yield from headings_and_blocks(lines[start:at], loose=True)
             text = " ".join(line.text.strip() for line in lines[at:end])
@@ -191,21 +187,6 @@ def _found(
             start = end
         at = end
     yield from headings_and_blocks(lines[start:], loose=True)
-
-
-def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
-    """Tell whether a page begins with "2. Maintenance", and text and no further item follows.
-
-    Elsewhere it may be an item of a list.
-    """
-    line = lines[at]
-    if _TOP_HEADING.fullmatch(line.text.strip()) is None:
-        return False
-    before = next((one for one in reversed(lines[max(at - 3, 0) : at]) if not one.blank), None)
-    if before is not None and (before.page == line.page or _NUMBERED.match(before.text)):
-        return False
-    after = next((one for one in lines[at + 1 : at + 4] if not one.blank), None)
-    return after is not None and bool(re.match(r"\s*[A-Z\"“(]", after.text))
 
 
 def page_lines(texts: Sequence[str]) -> list[Line]:

@@ -7,16 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.api.rehearsal import MinuteClock
 from kds.brain.memory.memory_store import Metric, SqliteStore
 from kds.brain.workspace import Workspace
-from kds.query.reading import REPLIES_READ, known_before, said_before
+from kds.query.reading import known_before
 from kds.query.service import QueryService
 from kds.query.values import QUERY, Query, QueryReply, SessionTurn, query_metric, session_hits
-from kds.transit.history import Message, transit
+from kds.transit.history import Message
 
 from .place import add_documents
 
@@ -201,23 +199,6 @@ def test_a_record_holds_no_word_of_the_question_or_of_its_session() -> None:
     text = str(row("my-session", 1, hit=True).data)
     assert "secret" not in text
     assert "my-session" not in text
-
-
-MESSAGES = st.lists(
-    st.builds(Message, st.sampled_from(("user", "assistant")), st.text(max_size=900)), max_size=60
-)
-
-
-@given(MESSAGES)
-def test_all_that_the_user_said_is_read_and_only_recent_replies(messages: list[Message]) -> None:
-    kept = transit(messages)
-    said = said_before(kept)
-    assert [one.text for one in said if one.role == "user"] == [
-        one.content for one in kept if one.role == "user"
-    ]
-    first_reply = next((i for i, one in enumerate(said) if one.role == "assistant"), len(said))
-    assert sum(one.role == "user" for one in said[first_reply:]) < REPLIES_READ
-    assert list(said).count(said[-1]) if said else True
 
 
 def test_what_was_referred_to_is_brought_up_once_its_message_has_gone() -> None:

@@ -130,17 +130,3 @@ def test_no_word_of_a_page_is_lost_but_running_heads(texts: list[str]) -> None:
     letters = re.sub(r"[^abcAB]", "", found)
     kept = "\n".join(unlike)
     assert letters == re.sub(r"[^abcAB]", "", kept)
-
-
-def test_a_numbered_heading_at_the_top_of_a_page_begins_a_section(
-    store: DocumentStore, shelf: Path
-) -> None:
-    pages = [
-        ["1. Safety", "Wear gloves at all times."],
-        ["2. Maintenance", "Clean the filter weekly."],
-    ]
-    (shelf / "manual.pdf").write_bytes(pdf_bytes(pages))
-    add_documents(store, [shelf])
-    hit = store.search("how often must the filter be cleaned").hits[0]
-    assert (hit.passage.page, hit.passage.section) == (2, ("2. Maintenance",))
-    assert hit.passage.text == "Clean the filter weekly."
