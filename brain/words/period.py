@@ -54,32 +54,25 @@ def find_period(text: str, now: datetime | None = None) -> Period | None:
     True
     """
     if found := _ISO.search(text):
-        return _absolute(int(found["year"]), int(found["month"]), int(found["day"] or 0))
+        return _absolute(found["year"], int(found["month"]), int(found["day"] or 0))
     for found in _NAMED.finditer(text):
-        if _is_month(found):
+        # "may" and "march" need a day, a year or "in" beside them
+        beside = (found["before"] or found["first"] or found["second"]) and found["month"].istitle()
+        if found["year"] or beside or found["month"].lower() not in ("may", "march"):
             month = MONTHS.index(found["month"].lower()) + 1
             day = int(found["first"] or found["second"] or 0)
             if found["year"]:
-                return _absolute(int(found["year"]), month, day)
+                return _absolute(found["year"], month, day)
             return Period(month=month, day=day or None)
     if found := _ONLY_YEAR.search(text):
-        year = int(found["year"])
-        return Period(date(year, 1, 1), date(year, 12, 31))
-    relative = _RELATIVE.search(text) if now else None
+        return Period(date(int(found["year"]), 1, 1), date(int(found["year"]), 12, 31))
+    relative = _RELATIVE.search(text)
     return _relative(relative[1].lower(), now.date()) if relative and now else None
 
 
-def _is_month(found: re.Match[str]) -> bool:
-    """Tell months from words: "may" and "march" need a day, a year or "in" beside them."""
-    if found["month"].lower() not in ("may", "march") or found["year"]:
-        return True
-    beside = found["before"] or found["first"] or found["second"]
-    return bool(beside) and found["month"][0].isupper()
-
-
-def _absolute(year: int, month: int, day: int) -> Period | None:
+def _absolute(year: str, month: int, day: int) -> Period | None:
     try:
-        first = date(year, month, day or 1)
+        first = date(int(year), month, day or 1)
     except ValueError:  # the 31st of June
         return None
     return Period(first, first if day else _month_end(first))
@@ -92,13 +85,12 @@ def _month_end(first: date) -> date:
 def _relative(words: str, today: date) -> Period:
     which, _, unit = words.partition(" ")
     back = which in ("last", "yesterday")
-    if not unit:
-        day = today - timedelta(days=back)
-        return Period(day, day)
     if unit == "week":
         monday = today - timedelta(days=today.weekday() + 7 * back)
         return Period(monday, monday + timedelta(days=6))
     if unit == "month":
         first = (today.replace(day=1) - timedelta(days=back)).replace(day=1)
         return Period(first, _month_end(first))
-    return Period(date(today.year - back, 1, 1), date(today.year - back, 12, 31))
+    if unit == "year":
+        return Period(date(today.year - back, 1, 1), date(today.year - back, 12, 31))
+    return Period(today - timedelta(days=back), today - timedelta(days=back))

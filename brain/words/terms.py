@@ -1,98 +1,68 @@
 """Words as they are compared and counted: stems, identifiers, tokens.
 
-The stems are M. F. Porter's ("An algorithm for suffix stripping", 1980) as SQLite's FTS5 index
-makes them, so that a word the index matched is recognised when a hit is judged. The stemmer of
-snowballstemmer differs in 25 of 7,193 words of our texts ("assembly", "ecology", "os").
+The stems are those of SQLite's FTS5 index, which makes them here too, so that a word that the index
+matched is recognised when a hit is judged. snowballstemmer, and Porter's algorithm as published,
+differ in some words ("assembly", "ecology", "os").
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 import regex
+import yaml
 
 WORD: Final = re.compile(r"[^\W_]+")
 """What the index takes for a word."""
 
 _POSSESSIVE: Final = re.compile(r"[’']s\b")
-
-_LONGEST: Final = 40
-"""Letters. A longer "word" is a key or a hash, and has no stem."""
+_STEMMED: Final = re.compile(r"[a-z]{3,40}")
+"""A longer "word" is a key or a hash, and has no stem."""
 
 _CACHED: Final = 50_000
 """Words whose stem is remembered: about 10 MB, the vocabulary of a large store."""
 
-_CONSONANTS: Final = r"[^aeiou][^aeiouy]*"
-_VOWELS: Final = r"[aeiouy][aeiou]*"
-_HAS_VOWEL: Final = re.compile(rf"(?:{_CONSONANTS})?[aeiouy]")
-_SYLLABLE: Final = re.compile(rf"(?:{_CONSONANTS})?{_VOWELS}{_CONSONANTS}")
-"""At the beginning of a word: Porter's measure is above 0."""
-_ONE_SYLLABLE: Final = re.compile(rf"(?:{_CONSONANTS})?{_VOWELS}{_CONSONANTS}(?:{_VOWELS})?\Z")
-_SYLLABLES: Final = re.compile(rf"(?:{_CONSONANTS})?(?:{_VOWELS}{_CONSONANTS}){{2}}")
-_SHORT_END: Final = re.compile(r".*[^aeiou][aeiouy][^aeiouwxy]\Z")
-_DOUBLED: Final = re.compile(r"([^aeioulsz])\1\Z")
-
-_STEP_2: Final = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
-    "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize",
-    "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful",
-    "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble", "logi": "log",
-}  # fmt: skip
-_STEP_3: Final = {
-    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
-}  # fmt: skip
-_STEP_4: Final = re.compile(
-    r"(.*?)(?:ement|ance|ence|able|ible|ment|ant|ent|ism|ate|iti|ous|ive|ize|(?<=[st])ion|al|er|ic"
-    r"|ou)\Z"
-)
-_DERIVED: Final = tuple(
-    (re.compile(rf"(.*?)({'|'.join(sorted(rules, key=len, reverse=True))})\Z"), rules)
-    for rules in (_STEP_2, _STEP_3)
-)
+_KNOWN: Final[dict[str, str]] = {}
+_ONE_AT_A_TIME: Final = threading.Lock()
 
 
-@lru_cache(maxsize=_CACHED)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; anything but English letters comes back as it is.
 
     >>> [stem(word) for word in ("marries", "hopping", "relational", "v2", "é")]
     ['marri', 'hop', 'relat', 'v2', 'é']
     """
-    if not 2 < len(word) <= _LONGEST or not (word.isascii() and word.isalpha()):
-        return word
-    word = _inflected(word)
-    if word.endswith("y") and _HAS_VOWEL.match(word[:-1]):
-        word = word[:-1] + "i"
-    for pattern, endings in _DERIVED:
-        if (found := pattern.match(word)) and _SYLLABLE.match(found[1]):
-            word = found[1] + endings[found[2]]
-    if (found := _STEP_4.match(word)) and _SYLLABLES.match(found[1]):
-        word = found[1]
-    if word.endswith("e"):
-        body = word[:-1]
-        short = _ONE_SYLLABLE.match(body) and _SHORT_END.match(body)
-        word = body if _SYLLABLE.match(body) and not short else word
-    return word[:-1] if word.endswith("ll") and _SYLLABLES.match(word) else word
+    return _KNOWN.get(word) or _stemmed((word,))[0]
 
 
-def _inflected(word: str) -> str:
-    """Take plurals, pasts and progressives back (Porter's step 1)."""
-    if (len(word) > 3 and word.endswith("ies")) or (len(word) > 4 and word.endswith("sses")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith("ss"):
-        word = word[:-1]
-    if word.endswith("eed") and len(word) > 3:
-        return word[:-1] if _SYLLABLE.match(word[:-3]) else word
-    body = word.removesuffix("ed")
-    body = body if body != word else word.removesuffix("ing")
-    if body == word or not _HAS_VOWEL.match(body):
-        return word
-    if body.endswith(("at", "bl", "iz")):
-        return body + "e"
-    if _DOUBLED.search(body):
-        return body[:-1]
-    return body + "e" if _ONE_SYLLABLE.match(body) and _SHORT_END.match(body) else body
+def _stemmed(words: Sequence[str]) -> list[str]:
+    new = [word for word in {*words} if word not in _KNOWN and _STEMMED.fullmatch(word)]
+    found: dict[str, str] = {}
+    if new:
+        with _ONE_AT_A_TIME:
+            index = _index()
+            index.execute("INSERT INTO word(rowid, said) VALUES (1, ?)", (" ".join(new),))
+            made = [term for (term,) in index.execute("SELECT term FROM stem ORDER BY offset")]
+            index.execute("INSERT INTO word(word) VALUES ('delete-all')")
+            found = dict(zip(new, made, strict=True))
+            if len(_KNOWN) > _CACHED:
+                _KNOWN.clear()
+            _KNOWN.update(found)
+    return [_KNOWN.get(word) or found.get(word, word) for word in words]
+
+
+@cache
+def _index() -> sqlite3.Connection:
+    index = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    index.execute(
+        "CREATE VIRTUAL TABLE word USING fts5(said, tokenize = 'porter unicode61', content = '')"
+    )
+    index.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, instance)")
+    return index
 
 
 def stems(text: str) -> list[str]:
@@ -101,7 +71,7 @@ def stems(text: str) -> list[str]:
     >>> stems("The Servicer's Determination Dates")
     ['the', 'servic', 'determin', 'date']
     """
-    return [stem(word) for word in WORD.findall(_POSSESSIVE.sub("", text).casefold())]
+    return _stemmed(WORD.findall(_POSSESSIVE.sub("", text).casefold()))
 
 
 def phrase_key(text: str) -> str:
@@ -155,68 +125,25 @@ def has_phrase(line: str, key: str) -> bool:
     return f" {key.replace(' ', '  ')} " in line
 
 
-EMPTY_WORDS: Final = frozenset(
-    """a about all am an and any are as at be been being but by can could did do does doing for
-    from had has have having he her hers him his how i if in into is it its itself let me might
-    mine must my of on or our ours s she should so t than that the their theirs them then there
-    these they this those to us was we were what when where which who whom whose why will with
-    would you your yours ll ve re d m""".split()
+_WORDS: Final[dict[str, str]] = yaml.load(
+    Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"),
+    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),
 )
-"""Words of a question that say how it is asked: looking them up costs the most and changes nothing
-(LoCoMo: 0.1 points)."""
+EMPTY_WORDS: Final = frozenset(_WORDS["unasked"].split())
+"""Words of a question that say how it is asked."""
 
-EMPTY: Final = frozenset(
-    stems(
-        """a about all also am an and any are as at be been being but by can could did do does doing
-        for from had has have how i if in into is it its just let may me might must my no not now of
-        off ok on or our please s shall should so that the their them then there these they this
-        those to too under up us was we were what when where which who whom whose happens happen
-        happened why will with would yes you your"""
-    )
-)
-"""The same of questions about documents, as stems: measured apart, other words cost nothing."""
+EMPTY: Final = frozenset(stems(_WORDS["unasked_of_documents"]))
+"""The same of questions about documents, as stems."""
 
-ABOUT_MEANING: Final = frozenset(
-    stems(
-        """mean means meaning definition define defined term word explain describe stand refer tell
-        exactly work works calculated calculate determined computed called know say says said please
-        information info detail details summary understand question count qualify"""
-    )
-)
+ABOUT_MEANING: Final = frozenset(stems(_WORDS["about_meaning"]))
 """Stems that ask for what a thing is, whatever it is."""
-
-_IRREGULAR: Final = """
-arise arose arisen|bear bore borne|beat beaten|become became|begin began begun|bend bent
-bind bound|bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought
-build built|burn burnt|buy bought|catch caught|choose chose chosen|cling clung|come came
-creep crept|deal dealt|dig dug|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven
-eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown
-forget forgot forgotten|forgive forgave forgiven|freeze froze frozen|get got gotten
-give gave given|go goes went gone|grow grew grown|hang hung|hear heard|hide hid hidden|hold held
-keep kept|kneel knelt|know knew known|lay laid|lead led|leap leapt|learn learnt|leave left|lend lent
-lie lay lain|light lit|lose lost|make made|mean meant|meet met|overcome overcame|override overrode
-pay paid|rebuild rebuilt|redo redid redone|rewrite rewrote rewritten|ride rode ridden
-ring rang rung|rise rose risen|run ran|say said|see saw seen|seek sought|sell sold|send sent
-shake shook shaken|shine shone|shoot shot|show shown|shrink shrank shrunk|sing sang sung
-sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken|spend spent|spin spun
-spring sprang sprung|stand stood|steal stole stolen|stick stuck|sting stung|strike struck
-swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken|teach taught
-tear tore torn|tell told|think thought|throw threw thrown|understand understood|undo undid undone
-wake woke woken|wear wore worn|weave wove woven|win won|wind wound|withdraw withdrew withdrawn
-write wrote written|child children|man men|woman women|person people|foot feet|tooth teeth
-mouse mice|goose geese|wife wives|life lives|knife knives|leaf leaves|shelf shelves|half halves
-wolf wolves|loaf loaves|thief thieves|index indices|matrix matrices|vertex vertices
-"""
-"""Irregular verbs and plurals of daily English, from grammar and not from any data set."""
-
 
 FORMS: Final[dict[str, tuple[str, ...]]] = {}
 """Stem -> every form of the word, or of both words where two share a form ("lay", "leaves")."""
 
-for _group in _IRREGULAR.replace("\n", "|").strip("|").split("|"):
-    for _form in _group.split():
-        _known = FORMS.get(stem(_form), ())
-        FORMS[stem(_form)] = tuple(dict.fromkeys((*_known, *_group.split())))
+for _group in map(str.split, _WORDS["irregular"].split("|")):
+    for _form in _stemmed(_group):
+        FORMS[_form] = tuple(dict.fromkeys((*FORMS.get(_form, ()), *_group)))
 
 
 def forms_of(word: str) -> tuple[str, ...]:
@@ -272,15 +199,6 @@ def joined_forms(identifiers: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(joined, identifiers))))
 
 
-def is_compound(name: str) -> bool:
-    """Tell whether a word can only be an identifier: it has an underscore or an inner capital.
-
-    >>> [is_compound(word) for word in ("load_rows", "loadRows", "HTMLPage", "API", "load", "_x")]
-    [True, True, True, False, False, False]
-    """
-    return "_" in name.strip("_") or _INNER_CAPITAL.search(name) is not None
-
-
 def names_in(text: str, *, code: bool) -> Iterator[str]:
     """Yield the identifiers of a text, each once: in prose only what cannot be a plain word.
 
@@ -299,6 +217,13 @@ def names_in(text: str, *, code: bool) -> Iterator[str]:
                 return
 
 
+def _is_identifier(text: str, found: re.Match[str]) -> bool:
+    name, after = found[0], text[found.end() : found.end() + 1]
+    compound = "_" in name.strip("_") or _INNER_CAPITAL.search(name) or _LINK.search(name)
+    quoted = after == "`" == text[found.start() - 1 : found.start()]
+    return bool(compound) or after == "(" or quoted
+
+
 def ident_words(text: str, *, code: bool) -> str:
     """Return what the index knows of a text's identifiers: parts and joined forms, each once.
 
@@ -309,21 +234,10 @@ def ident_words(text: str, *, code: bool) -> str:
     for name in names_in(text, code=code):
         pieces = _LINK.split(name)
         for piece in pieces:
-            parts = parts_of(piece)
-            words.update(dict.fromkeys(parts))
-            if len(parts) > 1:
-                words["".join(parts)] = None
-        if len(pieces) > 1:
-            words[joined(name)] = None
+            words.update(dict.fromkeys((*parts_of(piece), joined(piece))))
+        words[joined(name)] = None
+    words.pop("", None)
     return " ".join(words)
-
-
-def _is_identifier(text: str, found: re.Match[str]) -> bool:
-    links = _LINK.split(found[0])
-    if len(links) > 1 or is_compound(found[0]):
-        return True
-    after = text[found.end() : found.end() + 1]
-    return after == "(" or (after == "`" and text[found.start() - 1 : found.start()] == "`")
 
 
 # Tokens

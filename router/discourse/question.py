@@ -11,7 +11,7 @@ from typing import Final
 from kds.router.discourse.mention import Mention, acts
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.word_forms import gerund, third_person
+from kds.router.language.lexicon import gerund, third_person
 from kds.router.language.words import Analysis, Word
 
 Span = tuple[int, int]

@@ -15,7 +15,7 @@ from kds.router.discourse.parallels import Fragment, Slot, entity_slots, likenes
 from kds.router.discourse.question import Question, Span
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.word_forms import agreeing
+from kds.router.language.lexicon import agreeing
 from kds.router.language.words import Word
 
 SOMEBODY: Final = 1.5

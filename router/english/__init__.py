@@ -6,7 +6,6 @@ leaves it. All tables are checked when they are read.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.yaml_files import NOTHING, Document, files_in, nearest, parse_yaml, read_text
+from kds.brain.yaml_files import NOTHING, files_in, nearest, parse_yaml, read_text
 
 PACKAGED: Final = Path(__file__).parent
 
@@ -102,56 +101,43 @@ def _lists(
         return
     document = parse_yaml(text, path=str(path))
     problems += document.problems
-    for key, value in _entries(document, problems).items():
-        if known is not None and key not in known:
-            problems.append(_unknown(document, key, known))
-        elif not isinstance(value, str):
-            problems.append(
-                Problem(document.where((key,)), f"'{key}' is not a line of words", _SHAPE)
-            )
-        else:
-            found = value.split()
-            if known is not None or len({*found} & {*value.lower().split()}) < len(found):
-                problems += _wrong_words(document, text, key, found, known)
-            yield key, found
-
-
-def _entries(document: Document, problems: list[Problem]) -> dict[str, object]:
-    if isinstance(document.data, dict):
-        return document.data
-    if document.data is not None:
+    data = {} if document.data is None else document.data
+    if not isinstance(data, dict):
         problems.append(Problem(document.where(), "is not a table of words", _SHAPE))
-    return {}
+        return
+    for key, value in data.items():
+        where = document.where((key,))
+        if known is not None and key not in known:
+            near = nearest(key, known)
+            hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
+            problems.append(Problem(where, f"there is no list '{key}'", hint))
+        elif not isinstance(value, str):
+            problems.append(Problem(where, f"'{key}' is not a line of words", _SHAPE))
+        else:
+            lines = text.split("\n")[document.line((key,)) - 1 :]
+            problems += (
+                Problem(f"{path}:{document.line((key,)) + _line(lines, word)}", message, hint)
+                for word, message, hint in _wrong_words(key, value.split(), known)
+            )
+            yield key, value.split()
 
 
-def _unknown(document: Document, key: str, known: Table) -> Problem:
-    near = nearest(key, known)
-    hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
-    return Problem(document.where((key,)), f"there is no list '{key}'", hint)
+def _wrong_words(key: str, found: list[str], known: Table | None) -> Iterator[tuple[str, str, str]]:
+    """Each word that is wrong, what is wrong with it, and the fix."""
+    seen: set[str] = set()
+    for one in found:
+        word = one.removeprefix("-")
+        if word in seen:
+            yield word, f"'{word}' stands twice in '{key}'", "keep one of them"
+        elif word != word.lower():
+            yield word, f"'{word}' is not lower case in '{key}'", f"write '{word.lower()}'"
+        elif known is not None and one != word and word not in known[key]:
+            message = f"'{word}' is taken out and not in '{key}'"
+            yield word, message, f"correct or remove '{one}'"
+        seen.add(word)
 
 
-def _wrong_words(
-    document: Document, text: str, key: str, found: list[str], known: Table | None
-) -> Iterator[Problem]:
-    def problem(word: str, message: str, hint: str, *, last: bool = False) -> Problem:
-        line = _line(document, text, key, word, last=last)
-        return Problem(f"{document.path}:{line}", f"'{word}' {message} '{key}'", hint)
-
-    for word, count in Counter(word.removeprefix("-") for word in found).items():
-        if count > 1:
-            yield problem(word, "stands twice in", "keep one of them", last=True)
-        if word != word.lower():
-            yield problem(word, "is not lower case in", f"write '{word.lower()}'")
-        if known is not None and f"-{word}" in found and word not in known[key]:
-            yield problem(word, "is taken out and not in", f"correct or remove '-{word}'")
-
-
-def _line(document: Document, text: str, key: str, word: str, *, last: bool) -> int:
-    """The line of the first or the ``last`` time that a word stands in a list."""
-    start = document.line((key,))
-    end = min((line for line in document.lines.values() if line > start), default=None)
-    there = re.compile(rf"(?<![^\s\"'-]){re.escape(word)}(?![^\s\"'])")
-    lines = text.split("\n")[start - 1 : end and end - 1]
-    lines[0] = lines[0].partition(":")[2]  # without the name, which may be a word of the list
-    found = [start + n for n, line in enumerate(lines) if there.search(line)] or [start]
-    return found[-1] if last else found[0]
+def _line(lines: list[str], word: str) -> int:
+    """The line, from 0, where a list has a word; where it begins when that cannot be told."""
+    there = re.compile(rf"(?<![^\s\"'-]){re.escape(word)}(?![^\s\"':])")
+    return next((n for n, line in enumerate(lines) if there.search(line)), 0)

@@ -1,30 +1,73 @@
-"""Base noun phrases over tagged words, with the role each plays in its clause.
+"""Clauses of a tagged text, and its base noun phrases with the role each plays in its clause.
 
-The pattern is the usual base-NP shape (Ramshaw and Marcus 1995): determiners, numerals and
-modifiers up to the head noun. Names behind a common noun belong to it ("the environment
-variable LOG_LEVEL"). Coordinated phrases share a group id.
+Names behind a common noun belong to it ("the environment variable LOG_LEVEL"). Coordinated phrases
+share a group id.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, cast
 
-from kds.router.english import English, words
+from kds.router.english import English
+from kds.router.english import words as listed
 from kds.router.language import closed_class as cc
+from kds.router.language.grammar import grammar, verdict
 from kds.router.language.lexicon import is_plural, singular
-from kds.router.language.words import Clause, Number, Phrase, Role, Word
+from kds.router.language.words import Clause, Mood, Number, Phrase, Role, Word
 
 _INSIDE: Final = frozenset({"DET", "NUM", "ADJ", "NOUN", "PROPN"})
 _HEADS: Final = frozenset({"NOUN", "PROPN"})
-_PREDETERMINERS: Final = frozenset("all both half such".split())
-_NEVER_INSIDE: Final = (cc.WH - {"whose", "which", "what"}) | {
-    "called",
-    "named",
-    "titled",
-    "labelled",
-}
 _NAME_KINDS: Final = frozenset("path url code flag quote issue email".split())
+_GIVING: Final = listed("verbs", "giving")
+_OF_ONE: Final = frozenset("a an each every another this that either neither".split())
+_OF_SEVERAL: Final = frozenset("these those many several few".split())
+_CHAINING: Final = listed("verbs", "chaining")
+_LINKS: Final = frozenset({"to", "me", "not"})
+
+
+def find_clauses(words: Sequence[Word]) -> tuple[Clause, ...]:
+    """Cut the words into clauses, left to right, each with its main verb and mood."""
+    marks = [{word.lower, word.pos, word.tag} for word in words]
+    starts: list[tuple[int, bool]] = []
+    for i in range(len(words)):
+        found = verdict(grammar().clause, marks, i, starts[-1][0] if starts else -1)
+        if found or i == 0:
+            starts.append((i, found == "SUB"))
+    clauses = []
+    for (start, subordinate), (end, _) in pairwise([*starts, (len(words), False)]):
+        first = start
+        while first < end and _is_fronted(words[first]):
+            first += 1
+        mood = cast(Mood, verdict(grammar().mood, marks[start:end], first - start))
+        clauses.append(Clause(start, end, _main_verb(words, start, end), mood, subordinate))
+    return tuple(clauses)
+
+
+def _is_fronted(word: Word) -> bool:
+    adverb = word.pos == "ADV" and word.lower not in cc.WH
+    return adverb or word.pos in {"CCONJ", "INTJ", "PUNCT"}
+
+
+def _main_verb(words: Sequence[Word], start: int, end: int) -> int | None:
+    """The last verb of the first verb chain ("want to add" -> add), else a bare auxiliary."""
+    verbs = [i for i in range(start, end) if words[i].pos == "VERB"]
+    if not verbs:
+        return next((i for i in range(start, end) if words[i].pos == "AUX"), None)
+    verb = verbs[0]
+    for i in verbs[1:]:
+        if not _is_chained(words[verb], words[verb + 1 : i]):
+            break
+        verb = i
+    return verb
+
+
+def _is_chained(verb: Word, between: Sequence[Word]) -> bool:
+    """ "want to add", "let's work", "start using": one predicate."""
+    if verb.lower in {"let", "help"} and len(between) <= 3:
+        return True
+    linked = all(word.lower in _LINKS or word.pos == "ADV" for word in between)
+    return linked and verb.lemma in _CHAINING
 
 
 def find_phrases(
@@ -32,142 +75,81 @@ def find_phrases(
 ) -> tuple[Phrase, ...]:
     """Every base noun phrase that has a noun, in text order."""
     phrases = [_phrase(words, clauses, span, english) for span in _spans(words)]
-    phrases = _recipients(words, _possessors(words, phrases))
-    return tuple(_coordinate(words, phrases))
+    phrases = _possessors(words, phrases)
+    _mark_recipients(words, phrases)
+    _coordinate(words, phrases)
+    return tuple(phrases)
 
 
-def _spans(words: Sequence[Word]) -> Iterator[tuple[int, int, int]]:
-    i = 0
-    while i < len(words):
-        if words[i].pos not in _INSIDE or words[i].lower in _NEVER_INSIDE:
-            i += 1
-            continue
-        end = _span_end(words, i)
-        heads = [j for j in range(i, end) if words[j].pos in _HEADS]
-        if heads:
-            yield i, _head(words, heads), end
-        i = max(end, i + 1)
-
-
-def _span_end(words: Sequence[Word], start: int) -> int:
-    seen_noun = False
-    i = start
-    while i < len(words):
-        word = words[i]
-        if word.pos not in _INSIDE:
-            if not (word.pos == "ADV" and not seen_noun and _adverb_inside(words, i, start)):
-                break
-        elif seen_noun and _starts_new(words, i, start):
-            break
-        seen_noun = seen_noun or word.pos in _HEADS
-        i += 1
-        if i < len(words) and words[i].lower in {"'s", "'"} and words[i].pos == "PART":
-            break
-    return i
-
-
-def _adverb_inside(words: Sequence[Word], i: int, start: int) -> bool:
-    return i > start and i + 1 < len(words) and words[i + 1].pos == "ADJ"
-
-
-def _starts_new(words: Sequence[Word], i: int, start: int) -> bool:
-    word, before = words[i], words[i - 1]
-    if word.pos == "DET":
-        return True
-    if word.pos == "ADJ" and before.pos in _HEADS:
-        follows = i + 1 < len(words) and words[i + 1].pos in _HEADS
-        return not follows or word.tag == "VBN"
-    if word.kind in _NAME_KINDS and before.kind in _NAME_KINDS:
-        return True
-    return before.pos == "NUM" and before.kind == "number" and word.pos == "NUM"
-
-
-def _head(words: Sequence[Word], heads: list[int]) -> int:
-    """The last noun; a name behind a common noun is an apposition to it."""
-    last = heads[-1]
-    if len(heads) > 1 and words[last].kind in _NAME_KINDS and words[heads[-2]].pos == "NOUN":
-        return heads[-2]
-    return last
+def _spans(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    marks = [
+        {word.lower, word.pos, word.tag, "NAME" if word.kind in _NAME_KINDS else word.kind.upper()}
+        for word in words
+    ]
+    start = 0
+    for i in range(len(words) + 1):
+        found = verdict(grammar().phrase, marks, i) if i < len(words) else ""
+        if found != "IN":
+            if i and "HEADED" in marks[i - 1]:
+                yield start, i
+            start = i
+        if found:
+            headed = words[i].pos in _HEADS or (found == "IN" and "HEADED" in marks[i - 1])
+            marks[i] |= {"IN", "HEADED"} if headed else {"IN"}
 
 
 def _phrase(
-    words: Sequence[Word],
-    clauses: Sequence[Clause],
-    span: tuple[int, int, int],
-    english: English,
+    words: Sequence[Word], clauses: Sequence[Clause], span: tuple[int, int], english: English
 ) -> Phrase:
-    start, head, end = span
-    core = start
-    determiner = ""
+    start, end = span
+    heads = [j for j in range(start, end) if words[j].pos in _HEADS]
+    head = heads[-1]
+    if len(heads) > 1 and words[head].kind in _NAME_KINDS and words[heads[-2]].pos == "NOUN":
+        head = heads[-2]
+    core, determiner = start, ""
     while core < head and words[core].pos == "DET":
         determiner = (
-            determiner if determiner in _PREDETERMINERS and determiner else words[core].lower
+            determiner if determiner in {"all", "both", "half", "such"} else words[core].lower
         )
         core += 1
     clause = next((k for k, c in enumerate(clauses) if c.start <= start < c.end), 0)
     role, prep, verb = _role(words, clauses[clause], start, end)
-    number: Number = "pl" if _plural(words[head], determiner, english, bare=head == core) else "sg"
+    number: Number = "pl" if _is_several(words[head], determiner, english, head == core) else "sg"
     return Phrase(start, end, head, role, prep, verb, clause, determiner, core, number, -1)
 
 
-def _plural(word: Word, determiner: str, english: English, *, bare: bool) -> bool:
-    if determiner in {"a", "an", "each", "every", "another", "this", "that", "either", "neither"}:
-        return False
-    if determiner in {"these", "those", "many", "several", "few"}:
-        return True
-    if word.kind:
-        return False
-    if word.pos == "PROPN" and determiner == "" and not word.text.islower() and bare:
-        return False
-    return is_plural(word.text, english)
+def _is_several(word: Word, determiner: str, english: English, bare: bool) -> bool:
+    if determiner in _OF_ONE or determiner in _OF_SEVERAL:
+        return determiner in _OF_SEVERAL
+    named = word.pos == "PROPN" and not determiner and bare and not word.text.islower()
+    return not word.kind and not named and is_plural(word.text, english)
 
 
 def _role(
     words: Sequence[Word], clause: Clause, start: int, end: int
 ) -> tuple[Role, str, int | None]:
-    verb = clause.verb
-    before = _before(words, start, clause.start)
-    if (
-        before is not None
-        and words[before].text == ","
-        and _governor(words, start, clause) is not None
-    ):
-        return "none", "", _governor(words, start, clause)
-    if before is not None and words[before].pos == "ADP":
-        prep = words[before].lower
-        if prep == "to" and before and words[before - 1].lower == "next":
-            prep = "next to"
-        if prep == "of" and words[before - 1].lower == "instead" if before else False:
-            return "pobj", "instead of", verb
-        return ("of" if prep == "of" else "pobj"), prep, _governor(words, before, clause)
-    governor = _governor(words, start, clause)
-    if governor is not None:
-        copula = words[governor].lemma == "be"
-        if copula and clause.mood == "question" and not _noun_between(words, governor, start):
-            return "subj", "", governor
-        if words[governor].pos == "AUX" and not copula:
-            return "subj", "", governor
-        return ("none" if copula else "obj"), "", governor
-    follows = verb is not None and verb >= end
-    return ("subj" if follows else "none"), "", verb
-
-
-def _before(words: Sequence[Word], start: int, floor: int) -> int | None:
-    j = start - 1
-    while j >= floor and (words[j].pos == "ADV" and words[j].lower not in {"as"}):
-        j -= 1
-    return j if j >= floor else None
-
-
-def _governor(words: Sequence[Word], i: int, clause: Clause) -> int | None:
-    for j in range(i - 1, clause.start - 1, -1):
-        if words[j].pos in {"VERB", "AUX"}:
-            return j
-    return None
-
-
-def _noun_between(words: Sequence[Word], a: int, b: int) -> bool:
-    return any(words[j].pos in _HEADS | {"PRON"} for j in range(a + 1, b))
+    before = start - 1
+    while before >= clause.start and words[before].pos == "ADV" and words[before].lower != "as":
+        before -= 1
+    governor = next(
+        (j for j in range(start - 1, clause.start - 1, -1) if words[j].pos in {"VERB", "AUX"}), None
+    )
+    if before >= clause.start and words[before].pos == "ADP":
+        prep, outer = words[before].lower, words[before - 1].lower if before else ""
+        if (outer, prep) == ("instead", "of"):
+            return "pobj", "instead of", clause.verb
+        prep = "next to" if (outer, prep) == ("next", "to") else prep
+        return ("of" if prep == "of" else "pobj"), prep, governor
+    if governor is None:
+        follows = clause.verb is not None and clause.verb >= end
+        return ("subj" if follows else "none"), "", clause.verb
+    if before >= clause.start and words[before].text == ",":
+        return "none", "", governor
+    if words[governor].lemma != "be":
+        return ("subj" if words[governor].pos == "AUX" else "obj"), "", governor
+    between = any(words[j].pos in _HEADS | {"PRON"} for j in range(governor + 1, start))
+    asked = clause.mood == "question" and not between
+    return ("subj" if asked else "none"), "", governor
 
 
 def _possessors(words: Sequence[Word], phrases: list[Phrase]) -> list[Phrase]:
@@ -177,84 +159,47 @@ def _possessors(words: Sequence[Word], phrases: list[Phrase]) -> list[Phrase]:
         mark = words[phrase.end] if phrase.end < len(words) else None
         owns = mark is not None and mark.lower in {"'s", "'"} and mark.pos == "PART"
         if out and out[-1].possessor and out[-1].end + 1 == phrase.start:
-            owner = out[-1]
-            phrase = replace(
-                phrase,
-                start=owner.start,
-                core=owner.core,
-                determiner=owner.determiner,
-                role=owner.role,
-                prep=owner.prep,
-                verb=owner.verb,
-            )
-            out[-1] = replace(owner, role="poss")
-        out.append(replace(phrase, possessor=True) if owns else phrase)
+            out[-1], owner = replace(out[-1], role="poss"), out[-1]
+            phrase = replace(owner, end=phrase.end, head=phrase.head, number=phrase.number)
+        out.append(replace(phrase, possessor=owns))
     return out
 
 
-def _recipients(words: Sequence[Word], phrases: list[Phrase]) -> list[Phrase]:
+def _mark_recipients(words: Sequence[Word], phrases: list[Phrase]) -> None:
     """ "give the player a double jump": the first of two adjacent objects is the recipient."""
-    out = list(phrases)
     for k, (a, b) in enumerate(pairwise(phrases)):
         adjacent = a.end == b.start and a.role == b.role == "obj" and a.verb == b.verb
         gives = a.verb is not None and words[a.verb].lemma in _GIVING
-        if adjacent and gives and not _is_time(words, b):
-            out[k] = replace(a, role="pobj", prep="to")
-    return out
+        if adjacent and gives and singular(words[b.head].lower) not in cc.TIME_NOUNS:
+            phrases[k] = replace(a, role="pobj", prep="to")
 
 
-_GIVING: Final = words("verbs", "giving")
-
-
-def _is_time(words: Sequence[Word], phrase: Phrase) -> bool:
-    return singular(words[phrase.head].lower) in cc.TIME_NOUNS
-
-
-def _coordinate(words: Sequence[Word], phrases: list[Phrase]) -> Iterator[Phrase]:
+def _coordinate(words: Sequence[Word], phrases: list[Phrase]) -> None:
     """Give phrases joined by and/or/commas the same group, and the first one's role."""
-    group = -1
-    previous: Phrase | None = None
-    pending: list[Phrase] = []
-    for phrase in phrases:
-        joined = previous is not None and _joined(words, previous, phrase)
-        if joined and pending:
-            lead = pending[0]
-            same_case = phrase.prep in ("", lead.prep)
-            phrase = (
-                replace(phrase, role=lead.role, prep=lead.prep, verb=lead.verb)
-                if same_case
-                else phrase
-            )
-            pending.append(phrase)
-        else:
-            group += len(pending) > 1
-            yield from _close_group(pending, group)
-            pending = [phrase]
-        previous = phrase
-    group += len(pending) > 1
-    yield from _close_group(pending, group)
-
-
-def _close_group(pending: list[Phrase], group: int) -> Iterator[Phrase]:
-    for phrase in pending:
-        yield replace(phrase, group=group) if len(pending) > 1 else phrase
+    group = lead = -1
+    for k in range(1, len(phrases)):
+        before, phrase = phrases[k - 1], phrases[k]
+        if not _joined(words, before, phrase):
+            continue
+        if before.group < 0:
+            group, lead = group + 1, k - 1
+            phrases[lead] = replace(before, group=group)
+        phrases[k] = replace(phrase, group=group)
+        if phrase.prep in ("", (first := phrases[lead]).prep):
+            phrases[k] = replace(phrases[k], role=first.role, prep=first.prep, verb=first.verb)
 
 
 def _joined(words: Sequence[Word], a: Phrase, b: Phrase) -> bool:
-    if a.possessor or a.clause != b.clause:
-        return False
     between = words[a.end : b.start]
     if between and between[-1].pos == "ADP" and a.prep == between[-1].lower:
         between = between[:-1]
-    if not between or len(between) > 2:
+    connects = 1 <= len(between) <= 2 and all(w.pos == "CCONJ" or w.text == "," for w in between)
+    if not connects or a.possessor or a.clause != b.clause:
         return False
-    connects = all(w.pos == "CCONJ" or w.text == "," for w in between)
-    return connects and (
-        any(w.lower in {"and", "or", "&", "nor", "vs"} for w in between) or _list_goes_on(words, b)
-    )
+    return any(w.lower in {"and", "or", "&", "nor", "vs"} for w in between) or _goes_on(words, b)
 
 
-def _list_goes_on(words: Sequence[Word], phrase: Phrase) -> bool:
+def _goes_on(words: Sequence[Word], phrase: Phrase) -> bool:
     """ "a, b and c": the comma joins when a coordinator comes before the list ends."""
     for word in words[phrase.end :]:
         if word.lower in {"and", "or"}:

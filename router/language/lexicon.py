@@ -1,21 +1,34 @@
-"""Which parts of speech a word can have, and its lemma: lemminflect's tables.
+"""Which parts of speech a word can have, its lemma and its other forms: lemminflect's tables.
 
-lemminflect (MIT, 0.8 MB) lists the forms of the SPECIALIST lexicon; it knows no frequencies,
-so `english/preferences.yaml` says for the words that developer chat uses ambiguously which reading
-is the usual one. Only the look-up tables are used, never lemminflect's guesser for unknown words.
-Developer words that it lacks stand in `english/jargon.yaml` in their base forms; the others follow
-the regular spelling of English.
+lemminflect (MIT) lists the forms of the SPECIALIST lexicon; it knows no frequencies, so
+`english/preferences.yaml` says for the words that developer chat uses ambiguously which reading is
+the usual one. Developer words that it lacks stand in `english/jargon.yaml` in their base forms; the
+others follow the regular spelling of English.
+
+lemminflect itself reads its 121,000 lines into a dictionary (0.5 s of CPU) at the first word. Its
+files are sorted by word, so that a binary search will do; unpacking one takes 15 ms. Formats, as
+of lemminflect 0.2.3, a line: ``form,category,lemma[/other spelling]`` for lemmas and, for
+inflections, ``lemma,noun,plural`` and ``lemma,verb,past,participle,-ing form,third person``.
 """
 
-from collections.abc import Iterator
+import gzip
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
-from kds.router.english import English, words
-from kds.router.language.word_forms import lemmas, with_s
+from kds.brain.errors import KdsError
+from kds.router.english import English, load_english, words
 
+_VOWELS: Final = frozenset("aeiou")
+_HISSING: Final = ("s", "x", "z", "ch", "sh")
 _DOUBLING: Final = words("jargon", "doubling")
+
+Lemmas = dict[str, tuple[str, ...]]
+"""Spellings of the lemma by part of speech (Universal Dependencies)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +48,7 @@ class Reading:
 
 @lru_cache(maxsize=8192)
 def readings(lower: str) -> Reading:
-    """Every reading of a lower-case word form.
+    """Every reading of a lower-case word form. Raises KdsError when lemminflect is not there.
 
     >>> readings("tests")
     Reading(noun='test', verb='test', adjective='', adverb='')
@@ -52,6 +65,92 @@ def readings(lower: str) -> Reading:
     )
 
 
+def lemmas(lower: str) -> Lemmas:
+    """The lemmas of a lower-case word, as ``lemminflect.getAllLemmas`` has them.
+
+    >>> lemmas("tests"), lemmas("frobnicate")
+    ({'NOUN': ('test',), 'VERB': ('test',)}, {})
+    """
+    found: Lemmas = {}
+    for category, spellings in _entries("lemma_lu.csv.gz", lower):
+        found[category.upper()] = tuple(spellings.split("/"))
+    return found | _overrides().get(lower, {})
+
+
+def inflections(lemma: str, category: str) -> tuple[str, ...]:
+    """The forms of a "noun" (its plural) or "verb" (past, participle, -ing form, third person).
+
+    Of several spellings the first one; nothing for a word that is not in the table.
+
+    >>> inflections("query", "noun"), inflections("debug", "verb"), inflections("xyzzy", "noun")
+    (('queries',), ('debugged', '', 'debugging', 'debugs'), ())
+    """
+    for name, *found in _entries("infl_lu.csv.gz", lemma):
+        if name == category:
+            return tuple(form.partition("/")[0] for form in found)
+    return ()
+
+
+def _entries(table: str, lower: str) -> Iterator[list[str]]:
+    """What the lines of a word have behind it."""
+    text, word = _text(table), lower.encode()
+
+    def word_at(place: int) -> bytes:
+        """The word of the line that a place is in."""
+        start = text.rfind(b"\n", 0, place) + 1
+        return text[start : text.index(b",", start)]
+
+    place = bisect_left(range(len(text)), word, key=word_at)
+    while text.startswith(word + b",", place):
+        end = text.index(b"\n", place)
+        yield text[place:end].decode().lower().split(",")[1:]
+        place = end + 1
+
+
+@lru_cache(maxsize=2)
+def _text(table: str) -> bytes:
+    return gzip.decompress(_resource(table).read_bytes())
+
+
+@cache
+def _overrides() -> Mapping[str, Lemmas]:
+    """What lemminflect puts over its table: ``word,part of speech,lemma`` a line, # a comment."""
+    found: dict[str, Lemmas] = {}
+    for line in _resource("lemma_overrides.csv").read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            word, part, lemma = line.strip().split(",")
+            found.setdefault(word, {})[part] = (lemma,)
+    return found
+
+
+def _resource(name: str) -> Path:
+    """A file of lemminflect's, found without importing it."""
+    spec = find_spec("lemminflect")
+    if spec is None or spec.origin is None:
+        raise KdsError("lemminflect is not installed", hint="install KDS anew")
+    return Path(spec.origin).parent / "resources" / name
+
+
+@cache
+def forms() -> dict[str, dict[str, str]]:
+    """Every form of the words of `jargon.yaml`: form -> {part of speech -> base form}."""
+    table: dict[str, dict[str, str]] = {}
+    for pos, name in (("NOUN", "nouns"), ("VERB", "verbs"), ("ADJ", "adjectives")):
+        for base in sorted(words("jargon", name)):
+            for form in (base, *_regular(base, pos)):
+                table.setdefault(form, {}).setdefault(pos, base)
+    return table
+
+
+def _regular(base: str, pos: str) -> Iterator[str]:
+    if pos != "ADJ":
+        yield with_s(base)
+    if pos == "VERB":
+        stem = base[:-1] if base.endswith("e") else base + base[-1] * (base in _DOUBLING)
+        yield stem + "ing"
+        yield base[:-1] + "ied" if base.endswith("y") and base[-2] not in "aeiou" else stem + "ed"
+
+
 def is_comparative(lower: str) -> bool:
     """True for "wider" and "lazier", whether the lexicon has the form or not.
 
@@ -61,10 +160,8 @@ def is_comparative(lower: str) -> bool:
     known = readings(lower)
     if known.adjective:
         return known.adjective != lower and not lower.endswith("est")
-    if not lower.endswith("er") or known.noun or known.verb:
-        return False
-    stems = (lower[:-2], lower[:-1], lower[:-3], f"{lower[:-3]}y")
-    return any(readings(stem).adjective for stem in stems)
+    stems = (lower[:-2], lower[:-1], lower[:-3], f"{lower[:-3]}y") * lower.endswith("er")
+    return not (known.noun or known.verb) and any(readings(stem).adjective for stem in stems)
 
 
 def singular(noun: str) -> str:
@@ -73,59 +170,95 @@ def singular(noun: str) -> str:
     >>> singular("tests"), singular("queries"), singular("status")
     ('test', 'query', 'status')
     """
-    known = readings(noun.lower()).noun
-    if known:
-        return noun if known == noun.lower() else known
     lower = noun.lower()
+    if known := readings(lower).noun:
+        return noun if known == lower else known
     if lower.endswith("ies") and len(lower) > 4:
         return noun[:-3] + "y"
     if lower.endswith(("ches", "shes", "xes", "sses", "zes")):
         return noun[:-2]
-    if lower.endswith("s") and not lower.endswith(("ss", "us", "is")):
-        return noun[:-1]
-    return noun
+    return noun[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "is")) else noun
 
 
 def is_plural(noun: str, english: English) -> bool:
     """True when the noun form is a plural.
 
-    >>> from kds.router.english import load_english
     >>> [is_plural(noun, load_english()) for noun in ("endpoints", "status", "people", "CSS")]
     [True, False, True, False]
     """
     lower = noun.lower()
-    if lower in {"people", "children", "data", "men", "women", "criteria", "indices", "media"}:
-        return lower != "data"
     if noun.isupper() or lower in english.preferences["singular_s"]:
         return False
-    return singular(lower) != lower
+    return lower == "people" or singular(lower) != lower
 
 
-@cache
-def forms() -> dict[str, dict[str, str]]:
-    """Every form of the listed words: form -> {part of speech -> base form}."""
-    table: dict[str, dict[str, str]] = {}
-    for pos, name, inflect in (
-        ("NOUN", "nouns", _noun_forms),
-        ("VERB", "verbs", _verb_forms),
-        ("ADJ", "adjectives", _same),
-    ):
-        for base in sorted(words("jargon", name)):
-            for form in inflect(base):
-                table.setdefault(form, {}).setdefault(pos, base)
-    return table
+def with_plurals(term: str) -> tuple[str, ...]:
+    """The term and its regular plural.
+
+    >>> with_plurals("dialog box"), with_plurals("query")
+    (('dialog box', 'dialog boxes'), ('query', 'queries'))
+    """
+    last = term.split()[-1]
+    if is_plural(last, load_english()) or not last.isalpha():
+        return (term,)
+    return (term, term[: len(term) - len(last)] + with_s(last))
 
 
-def _same(base: str) -> Iterator[str]:
-    yield base
+def third_person(verb: str) -> str:
+    """The form of a lower-case verb behind he, she and it.
+
+    >>> [third_person(v) for v in ("resign", "pay", "notify", "do", "miss", "have", "be")]
+    ['resigns', 'pays', 'notifies', 'does', 'misses', 'has', 'is']
+    """
+    return "is" if verb == "be" else (inflections(verb, "verb") or (with_s(verb),))[-1]
 
 
-def _noun_forms(base: str) -> Iterator[str]:
-    yield base
-    yield with_s(base)
+def plural(noun: str) -> str:
+    """The plural of a noun. Names, and what lemminflect says has none, get the regular one.
+
+    >>> [plural(n) for n in ("query", "branch", "child", "analysis", "mock", "webhook", "API")]
+    ['queries', 'branches', 'children', 'analyses', 'mocks', 'webhooks', 'APIs']
+    """
+    known = next(iter(inflections(noun, "noun")), noun)
+    return known if known != noun else with_s(noun)
 
 
-def _verb_forms(base: str) -> Iterator[str]:
-    stem = base[:-1] if base.endswith("e") else base + base[-1] * (base in _DOUBLING)
-    yield from (base, with_s(base), stem + "ing")
-    yield base[:-1] + "ied" if base.endswith("y") and base[-2] not in "aeiou" else stem + "ed"
+def gerund(verb: str) -> str:
+    """The -ing form of a lower-case verb.
+
+    >>> [gerund(v) for v in ("purchase", "debug", "put", "see", "die", "be", "rebase", "grep")]
+    ['purchasing', 'debugging', 'putting', 'seeing', 'dying', 'being', 'rebasing', 'grepping']
+    """
+    if found := inflections(verb, "verb"):
+        return found[2]
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        return verb[:-1] + "ing"
+    one_vowel = sum(letter in _VOWELS for letter in verb) == 1
+    doubled = one_vowel and verb[-2:-1] in _VOWELS and verb[-1] not in "aeiouwxyh"
+    return verb + verb[-1] * doubled + "ing"
+
+
+def with_s(word: str) -> str:
+    """The regular ending of plurals and of the third person, which are spelled alike."""
+    if word.endswith(_HISSING):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+_PAIRS: Final = (("does", "do"), ("is", "are"), ("has", "have"), ("was", "were"))
+AGREEING: Final = {form: pair for pair in _PAIRS for form in pair} | {"am": ("is", "are")}
+"""Finite auxiliaries that agree with their subject: singular, plural."""
+
+
+def agreeing(auxiliary: str, *, plural: bool) -> str:
+    """The auxiliary in the number of another subject, its capital kept.
+
+    >>> agreeing("Does", plural=True), agreeing("may", plural=True), agreeing("are", plural=False)
+    ('Do', 'may', 'is')
+    """
+    forms = AGREEING.get(auxiliary.lower())
+    if forms is None:
+        return auxiliary
+    return forms[plural].capitalize() if auxiliary[:1].isupper() else forms[plural]

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import product
 from string import ascii_lowercase
 from typing import Final, NamedTuple
 
@@ -36,11 +35,7 @@ _PLAIN: Final = re.compile(r"(?<![\w./@'â€™:`<-])(?:^[A-Z])?[a-z]{3,}(?![\w/@'â€
 _TWICE: Final = re.compile(r"(?<![\w-])(the|an?|of|to|and|or)[ \t]{1,3}(?i:\1)(?![\w-])", re.I)
 """Words that never follow themselves; "log in in May" and "that that" may be meant."""
 
-_TABLES: Final = (
-    "closed_class function_words auxiliaries qualities verbs nouns people particles jargon"
-)
-
-
+_TABLES: Final = "function_words auxiliaries qualities verbs nouns people particles jargon".split()
 _ENDINGS: Final = ("s", "re", "ve", "ll", "m", "d")
 _AUXILIARIES: Final = cc.BE | cc.HAVE | cc.DO | cc.MODALS
 _SUBJECTS: Final = cc.PERSONAL | cc.WH | cc.DEMONSTRATIVES | {"there", "here", "let"}
@@ -100,7 +95,7 @@ def spelt(message: str, said: Collection[str] = ()) -> Reading:
     """
     slips = [Slip(*one.span(), one[1]) for one in _TWICE.finditer(message[:READ_CHARS])]
     for word, start, end in _unknown(message, said):
-        near = meant(word, said) if _first(word) or _are_names(word, said) else ()
+        near = meant(word, said)
         if is_sure(word, near):
             slips.append(Slip(start, end, _as(message[start:end], near[0])))
     return _read(message, slips)
@@ -152,12 +147,9 @@ def is_known(word: str) -> bool:
     >>> is_known("nullable"), is_known("the"), is_known("nullbale")
     (True, True, False)
     """
-    return word in _listed() or readings(word).known or _is_contracted(word)
-
-
-def _is_contracted(word: str) -> bool:
-    """ "dont", "thats", "theyre": nothing but the apostrophe is missing."""
-    if word.endswith("nt"):
+    if word in _closed() or word in _listed() or readings(word).known:
+        return True
+    if word.endswith("nt"):  # "dont", "thats": nothing but the apostrophe is missing
         return word.removesuffix("nt") in _AUXILIARIES
     return any(word.endswith(e) and word.removesuffix(e) in _SUBJECTS for e in _ENDINGS)
 
@@ -170,64 +162,43 @@ def meant(word: str, said: Collection[str] = ()) -> tuple[str, ...]:
     """
     if word in said or is_known(word):
         return ()
-    return _are_names(word, said) or _meant(word)
+    near = {one for some in _one_slip_from(word) for one in some}
+    names = tuple(one for one in said if len(one) > SHORT and one in near)
+    return names if any(not is_known(one) for one in names) else _meant(word)
 
 
 def is_sure(word: str, near: Sequence[str]) -> bool:
     """Whether the letters tell which word was to be written: two swapped, or one doubled."""
     likely = len(near) == 1 and (len(word) >= SURE_LETTERS or near[0] in _closed())
-    return likely and (near[0] in {*_swapped(word), *_undoubled(word)} or not is_known(near[0]))
-
-
-def _are_names(word: str, said: Collection[str]) -> tuple[str, ...]:
-    """What was said that is like the word, where the conversation alone knows of it."""
-    names = tuple(one for one in said if len(one) > SHORT and one_slip(word, one))
-    return names if any(not is_known(one) for one in names) else ()
-
-
-def _first(word: str) -> tuple[str, ...]:
-    """The likeliest: the same letters in another order, or once."""
-    return tuple(one for one in (*_swapped(word), *_undoubled(word)) if is_known(one))
+    return likely and (near[0] in _one_slip_from(word)[0] or not is_known(near[0]))
 
 
 @lru_cache(maxsize=2048)
 def _meant(word: str) -> tuple[str, ...]:
-    first = _first(word)
-    closed = [one for one in first if one in _closed()]
+    likely, shorter, longer, replaced = _one_slip_from(word)
+    closed = [one for one in likely if one in _closed()]
     if len(closed) == 1:
         return (closed[0],)
     if len(word) < SHORT:
-        return tuple(dict.fromkeys(one for one in _longer(word) if one in _listed()))
-    other = _closed() if len(word) < SURE_LETTERS else None
-    replaced = (one for one in _replaced(word) if other is None or one in other)
-    near = dict.fromkeys((*first, *_shorter(word), *_longer(word), *replaced))
+        return tuple(dict.fromkeys(one for one in longer if one in _closed() | _listed()))
+    if len(word) < SURE_LETTERS:
+        replaced = [one for one in replaced if one in _closed()]
+    near = dict.fromkeys((*likely, *shorter, *longer, *replaced))
     return tuple(one for one in near if one != word and is_known(one))
 
 
-def _swapped(word: str) -> Iterator[str]:
-    for i in range(len(word) - 1):
-        if word[i] != word[i + 1]:
-            yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
-
-
-def _undoubled(word: str) -> Iterator[str]:
-    for i in range(1, len(word)):
-        if word[i] == word[i - 1]:
-            yield word[:i] + word[i + 1 :]
-
-
-def _shorter(word: str) -> Iterator[str]:
-    return (word[:i] + word[i + 1 :] for i in range(len(word)))
-
-
-def _longer(word: str) -> Iterator[str]:
-    places = product(range(len(word) + 1), ascii_lowercase)
-    return (word[:i] + letter + word[i:] for i, letter in places)
-
-
-def _replaced(word: str) -> Iterator[str]:
-    places = product(range(len(word)), ascii_lowercase)
-    return (word[:i] + letter + word[i + 1 :] for i, letter in places)
+@lru_cache(maxsize=64)
+def _one_slip_from(word: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """What two letters swapped or one doubled make of it; a letter less, one more, another one."""
+    cuts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    swapped = [a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1 and b[0] != b[1]]
+    undoubled = [a + b[1:] for a, b in cuts if a[-1:] == b[:1] != ""]
+    return (
+        swapped + undoubled,
+        [a + b[1:] for a, b in cuts if b],
+        [a + letter + b for a, b in cuts for letter in ascii_lowercase],
+        [a + letter + b[1:] for a, b in cuts if b for letter in ascii_lowercase],
+    )
 
 
 @cache
@@ -237,18 +208,5 @@ def _closed() -> frozenset[str]:
 
 @cache
 def _listed() -> frozenset[str]:
-    """The words of the packaged tables of English."""
-    lists = (one for name in _TABLES.split() for one in table(name).values())
-    return frozenset().union(*lists)
-
-
-def one_slip(word: str, meant: str) -> bool:
-    """True at an edit distance of one, two swapped neighbours counted as one edit."""
-    a, b = sorted((word, meant), key=len)
-    if len(b) - len(a) > 1:
-        return False
-    i = next((i for i in range(len(a)) if a[i] != b[i]), len(a))
-    if len(a) < len(b):
-        return a[i:] == b[i + 1 :]
-    swapped = a[i : i + 2] == b[i : i + 2][::-1] and a[i + 2 :] == b[i + 2 :]
-    return a[i + 1 :] == b[i + 1 :] or swapped
+    """The words of the other packaged tables of English."""
+    return frozenset().union(*(one for name in _TABLES for one in table(name).values()))

@@ -17,11 +17,9 @@ READ_CHARS: Final = 1000
 behind them."""
 
 SURE: Final = 2
-"""Different words of one language that are enough, when they outnumber the English ones. None of
-68,000 English messages has them: real chats, task dialogues, questions, web text."""
-
-WORD: Final = 3
-"""Letters of one of these words: two letters are as often the code of a language ("de and en")."""
+"""Different words of one language that are enough, when they outnumber the English ones and one has
+three letters (two are as often the code of a language, "de and en"). None of 68,000 English
+messages has them: real chats, task dialogues, questions, web text."""
 
 SHORT: Final = 3
 """A doubted message of so few words is told by one of them: "danke", "weiter so"."""
@@ -32,21 +30,14 @@ TELLING: Final = 4
 SYLLABLE: Final = 4
 """Latin letters that one sign of a script of syllables or words stands for, roughly."""
 
-KEPT: Final = 256
-"""Messages of which the answer is kept: each turn asks again about the ten before it."""
-
 _QUOTED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _CODE: Final = re.compile(r"[\\/@#_(={}<>\d]|\w\.\w")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ENGLISH: Final = frozenset[str]().union(*table("closed_class").values())
-_OTHERS: Final = tuple(
-    (language, language - _ENGLISH) for language in table("other_languages").values()
-)
-"""The function words of each other language, and those that are not English as well."""
 _SYLLABIC: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=256)  # each turn asks again about the ten before it
 def is_foreign(message: str, *, doubted: bool = False) -> bool:
     """Tell whether a message is plainly in another language than English.
 
@@ -58,37 +49,24 @@ def is_foreign(message: str, *, doubted: bool = False) -> bool:
     (False, True)
     """
     tokens = _QUOTED.sub(" ", message[:READ_CHARS]).split()
-    plain = [token for token in tokens if not _CODE.search(token.strip(".,:;!?()"))]
-    weights = [_weight(sign) for token in plain for sign in token if sign.isalpha()]
+    plain = " ".join(one for one in tokens if not _CODE.search(one.strip(".,:;!?()")))
+    weights = [_weight(sign) for sign in plain if sign.isalpha()]
     if sum(weights) > max(weights.count(0), 1):
         return True
-    words = [
-        part for token in plain for word in _WORD.findall(token.lower()) for part in _parts(word)
-    ]
-    said = frozenset(words)
-    return any(
-        _tells(words, said & own, language, doubted=doubted)
-        for language, own in _OTHERS
-        if not own.isdisjoint(said)
-    )
-
-
-def _parts(word: str) -> list[str]:
-    """A contraction of English as it is, one of another language in its parts: "l'erreur"."""
-    plain = word.replace("’", "'")
-    return [plain] if plain.partition("'")[0] in _ENGLISH else plain.split("'")
-
-
-def _tells(
-    words: list[str], own: frozenset[str], language: frozenset[str], *, doubted: bool
-) -> bool:
-    """Whether the words ``own`` of a language are enough of a message's ``words``."""
-    english = sum(word in _ENGLISH and word not in language for word in words)
-    longest = max(map(len, own))
-    if len(own) >= SURE and len(own) > english and longest >= WORD:
-        return True
+    words: list[str] = []
+    for word in _WORD.findall(plain.lower().replace("’", "'")):
+        english = word.partition("'")[0] in _ENGLISH  # "don't"; but "l'erreur" is two words
+        words += [word] if english else word.split("'")
     brief = len(words) <= SHORT or not "".join(words).isascii()
-    return doubted and not english and longest >= TELLING and brief
+    for language in table("other_languages").values():
+        own = language.intersection(words) - _ENGLISH
+        longest = max(map(len, own), default=0)
+        english_words = sum(word in _ENGLISH and word not in language for word in words)
+        if len(own) >= SURE and len(own) > english_words and longest > 2:
+            return True
+        if doubted and brief and not english_words and longest >= TELLING:
+            return True
+    return False
 
 
 def _weight(letter: str) -> int:

@@ -45,32 +45,28 @@ _FAST: Final = re.compile(r"[^A-Za-z]|[a-z][A-Z]|[A-Z]{2,}[a-z]")
 KEPT: Final = 1024
 """Tokens whose shape is kept: messages are read beside the ones before them."""
 
+_NOT_PATHS: Final = words("function_words", "with_slash")
+
 
 @lru_cache(maxsize=KEPT)
+def _shape(text: str) -> str:
+    if not _FAST.search(text) or text.lower() in _NOT_PATHS:
+        return ""
+    return next((kind for kind, pattern in _COMPILED if pattern.match(text)), "")
+
+
 def shape(text: str) -> str:
     """The kind of name a token is by its shape, "" for an ordinary word.
 
     >>> [shape(t) for t in ("src/router/steps.py", "parse_config()", "/health", "--no-log")]
     ['path', 'code', 'path', 'flag']
-    >>> [shape(t) for t in ("getUser", "AccountManager", "last_login", "button", "API", "don't")]
-    ['code', 'code', 'code', '', '', '']
-    >>> shape("2.1"), shape("drop-down"), shape("and/or")
-    ('number', '', '')
+    >>> [shape(t) for t in ("getUser", "AccountManager", "last_login", "button", "API", "2.1")]
+    ['code', 'code', 'code', '', '', 'number']
     """
-    if not _FAST.search(text) or text.lower() in _NOT_PATHS:
-        return ""
-    for kind, pattern in _COMPILED:
-        if pattern.match(text):
-            return "" if kind == "word" else kind
-    return ""
+    kind = _shape(text)
+    return "" if kind == "word" else kind
 
 
-@lru_cache(maxsize=KEPT)
-def whole_token(text: str) -> object:
-    """spaCy's ``token_match``: truthy when the text must stay one token."""
-    if not _FAST.search(text) or _CONTRACTION.search(text) or text.lower() in _NOT_PATHS:
-        return None
-    return next((True for _, pattern in _COMPILED if pattern.match(text)), None)
-
-
-_NOT_PATHS: Final = words("function_words", "with_slash")
+def whole_token(text: str) -> bool:
+    """spaCy's ``token_match``: whether the text must stay one token."""
+    return bool(_shape(text)) and not _CONTRACTION.search(text)

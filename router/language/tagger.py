@@ -1,161 +1,257 @@
-"""Parts of speech for short technical English, by lexicon and hand rules.
+"""Parts of speech for short technical English, by lexicon and rules (`grammar.yaml`).
 
-Works in three passes over a sentence: function words and shapes, then the verbs that
-inverted questions demand, then open-class words from left to right with one word of
-look-ahead. Made for imperatives, questions and fragments of developer chat; not a general
-tagger. When the user names an installed spaCy model, that model's tags are used instead.
+Works in three passes over a sentence: function words and shapes, then the verbs that inverted
+questions wait for, then open-class words from left to right. Made for imperatives, questions and
+fragments of developer chat; not a general tagger.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
-from kds.router.english import English, table
+from kds.router.english import English, table, words
 from kds.router.language import closed_class as cc
-from kds.router.language.function_words import AMBIGUOUS, closed_pos
-from kds.router.language.open_class import (
-    after_be,
-    after_object,
-    at_clause_start,
-    bare,
-    force_asked_verb,
-    force_inverted_verbs,
-    in_phrase,
-    is_name,
-    opens_clause,
-    skip_adverbs,
-    subject_before,
-    verb_expected,
-)
-from kds.router.language.tokens import Draft, Sentence, draft
+from kds.router.language.grammar import grammar, verdict
+from kds.router.language.lexicon import Reading, is_comparative, readings
+from kds.router.language.shapes import shape
 
 _ENDS: Final = frozenset(".!?;")
-
-
+_NOMINAL: Final = frozenset({"NOUN", "PROPN", "ADJ", "NUM"})
+_PHRASE: Final = frozenset({"PRON", "NOUN", "PROPN"})
+_ADJECTIVE_ENDINGS: Final = ("able", "ible", "ous", "ful", "less", "ish", "ive", "al", "ic")
+_BASE_LIKE_PAST: Final = words("verbs", "base_like_past")
 _AUX_LEMMAS: Final = {
     form: lemma for lemma, forms in table("auxiliaries").items() for form in forms
 }
+_KNOWN_WORDS: Final = 8192
 
 
-def tag(texts: Sequence[str], english: English) -> list[tuple[str, str, str, str]]:
-    """Tag tokens: returns (part of speech, Penn tag or "", lemma, kind of shape) for each."""
-    drafts = [draft(text, english) for text in texts]
+@dataclass(slots=True)
+class Token:
+    """A word being tagged: what it is as yet, and its marks for the rules."""
+
+    lower: str
+    kind: str
+    reading: Reading
+    marks: set[str]
+    pos: str = ""
+    penn: str = ""
+    """Its Penn tag, of an open-class word that may be a verb form."""
+
+    def decide(self, pos: str) -> None:
+        """Give it its part of speech."""
+        self.pos = pos
+        self.marks -= {"OPEN", ".nominal", ".head"}
+        self.marks.add(pos)
+
+    def can(self, *marks: str) -> bool:
+        """Whether it has one of these marks."""
+        return not self.marks.isdisjoint(marks)
+
+
+Tag = tuple[str, str, str]
+"""Part of speech, Penn tag of a verb form (else ""), lemma."""
+
+
+def tag(texts: Sequence[str], english: English) -> list[Tag]:
+    """Tag the tokens of a text."""
+    tokens = [_token(text, english) for text in texts]
     start = 0
-    for i, token in enumerate(drafts):
-        if token.lower in _ENDS or "\n" in token.text or i == len(drafts) - 1:
-            _tag_sentence(Sentence(drafts[start : i + 1], english))
+    for i, token in enumerate(tokens):
+        if token.lower in _ENDS or i == len(tokens) - 1:
+            _tag_sentence(tokens[start : i + 1], english)
             start = i + 1
-    return [(d.pos, d.tag, _lemma(d), d.kind) for d in drafts]
+    return [(one.pos or "X", one.penn, _lemma(one)) for one in tokens]
 
 
-def _tag_sentence(sentence: Sentence) -> None:
-    for i in range(len(sentence.drafts)):
-        _close(sentence, i)
-    force_inverted_verbs(sentence)
-    force_asked_verb(sentence)
-    verb_seen = False
-    for i, token in enumerate(sentence.drafts):
-        if token.pos in {"PUNCT", "SCONJ"} or (token.pos == "CCONJ" and verb_seen):
-            verb_seen = verb_seen and token.pos != "PUNCT" and token.pos != "SCONJ"
+def phrasal_nouns(texts: Sequence[str], english: English) -> Iterator[tuple[int, int]]:
+    """Where each token begins, and of how many it is made: "sign up" of "a sign up form" is one."""
+    tokens = [_token(text, english) for text in texts]
+    for i, (token, after) in enumerate(pairwise(tokens)):
+        _find_particle(tokens, i + 1, english)
+        if readings(token.lower + after.lower).noun:
+            after.marks.add("NOUN")
+    marks = [token.marks for token in tokens]
+    i = 0
+    while i < len(tokens):
+        size = int(verdict(grammar().phrasal, marks, i) or 1)
+        yield i, size
+        i += size
+
+
+def _token(text: str, english: English) -> Token:
+    lower, kind, reading, marks = _looked_up(text, english)
+    return Token(lower, kind, reading, set(marks))
+
+
+@lru_cache(maxsize=_KNOWN_WORDS)
+def _looked_up(text: str, english: English) -> tuple[str, str, Reading, frozenset[str]]:
+    """A word by itself: in lower case, its shape, its readings and what the rules may ask of it."""
+    lower, kind = text.lower().replace("’", "'"), shape(text)
+    known, usual = readings(lower), english.preferences
+    base, ing = known.verb == lower, lower.endswith("ing")
+    third = bool(known.verb) and lower.endswith("s") and not base
+    gerund = ing and known.verb not in ("", lower)
+    past = bool(known.verb) and not third and not gerund
+    past = past and (not base or lower in _BASE_LIKE_PAST)
+    nominal = bool(known.noun or known.adjective or not known.known or gerund or past)
+    wordy = text[:1].isalnum()
+    closed = grammar().closed.get(lower, "")
+    listed = [
+        name for name in ("verb_first", "noun_first", "adjective_first") if lower in usual[name]
+    ]
+    found = {
+        **dict.fromkeys(listed, True),
+        "noun": known.noun,
+        "noun_base": known.noun == lower != "",
+        "verb": known.verb,
+        "adjective": known.adjective,
+        "adverb": known.adverb,
+        "noun_like": (known.noun and "verb_first" not in listed) or not known.known,
+        "unknown": not known.known,
+        "base": base,
+        "third": third,
+        "third_alone": third and not known.noun,
+        "gerund": gerund,
+        "past": past,
+        "past_alone": past and not known.adjective,
+        "verb_alone": known.verb and not (known.noun or known.adjective or gerund or base),
+        "nominal": nominal,
+        "head": nominal and (wordy or kind) and not (known.adverb and not known.noun),
+        "rather_verb": listed and "verb_first" in listed and "noun_first" not in listed,
+        "kind": kind,
+        "closed": closed,
+        closed or "open": True,
+        "sign": not wordy,
+        "capital": text[:1].isupper(),
+        "upper": text.isupper(),
+        "acronym": text.isupper() and len(text) > 1,
+        "small": text.islower(),
+        "letter": text == "A",
+        "s": lower.endswith("s"),
+        "plural": lower.endswith("s") and known.noun,
+        "ly": lower.endswith("ly") and not lower.endswith("-only"),
+        "like_adjective": lower.endswith(_ADJECTIVE_ENDINGS),
+        "like_able": lower.endswith((*_ADJECTIVE_ENDINGS[:3], "less")),
+        "made": _made(lower),
+        "break": not any(map(str.isalnum, text)) and lower not in {'"', "'", "(", "-", "/"},
+    }
+    marks = {f".{name}" for name, holds in found.items() if holds}
+    return lower, kind, known, frozenset({*marks, lower, "OPEN", f"~{known.verb}"})
+
+
+def _made(lower: str) -> bool:
+    """ "narrower", "skippable", "right-aligned": what things become, and no lexicon has."""
+    if "-" in lower:
+        return lower.endswith("ed") or bool(readings(lower.split("-")[-1]).adjective)
+    return lower.endswith(("able", "ible", "less")) or is_comparative(lower)
+
+
+def _tag_sentence(sentence: list[Token], english: English) -> None:
+    rules = grammar()
+    marks = [token.marks for token in sentence]
+    for i, token in enumerate(sentence):
+        _find_particle(sentence, i, english)
+        if pos := verdict(rules.shape, marks, i) or _by_shape(sentence, i):
+            token.decide(pos)
+        elif token.lower in rules.function:
+            if pos := verdict(rules.function[token.lower], marks, i):
+                token.decide(pos)
+        elif pos := rules.closed.get(token.lower, ""):
+            token.decide(pos)
+    _force_verbs(sentence)
+    seen = False
+    for i, token in enumerate(sentence):
+        if token.pos in {"PUNCT", "SCONJ"}:
+            seen = False
         if not token.pos:
-            _open(sentence, i, verb_seen)
-        if token.pos in {"VERB", "AUX"}:
-            verb_seen = True
+            if seen:
+                token.marks.add("SEEN")
+            token.decide(verdict(rules.open, marks, i, _behind(sentence, i)))
+            token.penn = _penn(token)
+        seen = seen or token.pos in {"VERB", "AUX"}
 
 
-def _close(s: Sentence, i: int) -> None:
-    token = s.drafts[i]
-    if (_acronym(token) and token.lower in cc.PERSONAL) or (token.text == "A" and _labels(s, i)):
-        token.pos = "PROPN"
-    elif token.kind:
-        token.pos = "NUM" if token.kind == "number" else "PROPN"
-    elif not any(ch.isalnum() for ch in token.text):
-        token.pos = "CCONJ" if token.text == "&" else "PUNCT" if token.text.strip() else "SPACE"
-        if token.text and token.text[0] in "'’" and len(token.text) == 1:
-            token.pos = "PART" if s.lower(i - 1).endswith("s") else "PUNCT"
-    elif rule := AMBIGUOUS.get(token.lower):
-        token.pos = rule(s, i)
-    else:
-        token.pos = closed_pos(token.lower)
-        if token.pos == "ADP" and token.text[:1].isupper() and s.lower(i - 1) in cc.ARTICLES:
-            token.pos = "PROPN"  # "the Via header"
+def _by_shape(sentence: list[Token], i: int) -> str:
+    token = sentence[i]
+    if token.kind:
+        return "NUM" if token.kind == "number" else "PROPN"
+    if not token.can(".sign") or any(map(str.isalnum, token.lower)):
+        return ""
+    owns = token.lower == "'" and i and sentence[i - 1].can(".s")
+    return "PART" if owns else "CCONJ" if token.lower == "&" else "PUNCT"
 
 
-def _labels(s: Sentence, i: int) -> bool:
-    """ "zone A", "the Class A notes": a letter after a noun is not an article."""
-    before = s.at(i - 1)
-    return (
-        before is not None
-        and bool(before.reading.noun)
-        and not before.text.isupper()
-        and not before.verb_first
-    )
+def _find_particle(sentence: list[Token], i: int, english: English) -> None:
+    """Mark a word that a verb before it may take: "turn it on"."""
+    if verbs := english.particles.get(sentence[i].lower):
+        for j in range(i - 1, max(-1, i - 5), -1):
+            if sentence[j].reading.verb in verbs:
+                sentence[i].marks |= {"PARTICLE", "JOINED"} if j == i - 1 else {"PARTICLE"}
+            if sentence[j].can("PARTICLE", "PUNCT", "ADP") or sentence[i].can("PARTICLE"):
+                return
 
 
-def _acronym(token: Draft) -> bool:
-    """US, IT: not the pronouns."""
-    return len(token.text) > 1 and token.text.isupper()
+def _behind(sentence: list[Token], i: int) -> int:
+    """The word before word ``i`` but adverbs and negations; -1 at the start."""
+    i -= 1
+    while i >= 0 and sentence[i].can("ADV", "not", "n't"):
+        i -= 1
+    return i
 
 
-def _open(s: Sentence, i: int, verb_seen: bool) -> None:
-    token = s.drafts[i]
-    token.pos = _choose(s, i, verb_seen)
-    if token.pos == "VERB":
-        token.tag = _verb_tag(token)
-    elif token.pos == "ADJ" and (token.gerund or token.past):
-        token.tag = "VBG" if token.gerund else "VBN"
+def _force_verbs(sentence: list[Token]) -> None:
+    """Mark the verb that each inverted auxiliary of the sentence waits for."""
+    for i, token in enumerate(sentence):
+        inverted = token.pos == "AUX" and token.lower in cc.DO | cc.MODALS
+        asked = not cc.WH.isdisjoint(one.lower for one in sentence[max(0, i - 4) : i])
+        if inverted and (i == 0 or asked or not sentence[i - 1].can(*_PHRASE)):
+            verb = _awaited_verb(sentence, i)
+            if verb is not None:
+                sentence[verb].marks.add("FORCED")
+                sentence[verb].marks.discard(".head")
 
 
-def _verb_tag(token: Draft) -> str:
-    if token.gerund or (token.lower.endswith("ing") and not token.base):
+def _awaited_verb(sentence: list[Token], i: int) -> int | None:
+    """The likeliest of the words behind an inverted auxiliary and its subject that may be verbs."""
+    first = i + 1
+    while first < len(sentence) and sentence[first].lower in _BETWEEN:
+        first += 1
+    found: list[int] = []
+    for j in range(first + 1, len(sentence)):
+        token, before = sentence[j], sentence[j - 1]
+        if token.can("PUNCT", "SCONJ") or (found and token.pos == "ADP"):
+            break
+        named = token.can(".capital") and before.can(".capital")  # "the Battery Pack"
+        may_be = token.can(".base") and not token.pos and not before.can("DET", "ADP")
+        if token.pos == "VERB" or (may_be and not named):
+            found.append(j)
+        if sentence[first].pos == "PRON" and (found or token.pos not in _AFTER_PRONOUN):
+            break
+    rather = [j for j in found if sentence[j].can(".rather_verb") or not sentence[j].can(".noun")]
+    likely = rather or [j for j in found if not sentence[j].can(".noun_first")] or found[-1:]
+    return likely[0] if likely else None
+
+
+_BETWEEN: Final = {"n't", "not"} | (cc.ADVERBS - {"there"})
+_AFTER_PRONOUN: Final = frozenset({"ADV", "PART", "DET", ""})
+
+
+def _penn(token: Token) -> str:
+    if token.pos == "ADJ":
+        return "VBG" if token.can(".gerund") else "VBN" if token.can(".past") else ""
+    if token.pos != "VERB":
+        return ""
+    if token.can(".gerund") or (token.lower.endswith("ing") and not token.can(".base")):
         return "VBG"
-    if token.third:
+    if token.can(".third"):
         return "VBZ"
-    return "VB" if token.base or not token.reading.known else "VBN"
+    return "VB" if token.can(".base", ".unknown") else "VBN"
 
 
-def _choose(s: Sentence, i: int, verb_seen: bool) -> str:
-    """The part of speech of an open-class word, by the first of these that is sure."""
-    token = s.drafts[i]
-    if token.forced:
-        return token.forced
-    if verdict := _by_shape(s, i):
-        return verdict
-    if verb_expected(s, i) and (token.base or not token.reading.known):
-        return "VERB"
-    if opens_clause(s, i) and (verdict := at_clause_start(s, i, verb_seen)):
-        return verdict
-    if verdict := _behind_pronoun_or_verb(s, i, verb_seen):
-        return verdict
-    if s.pos(i - 1) in {"DET", "ADJ", "NUM", "NOUN", "PROPN", "PART"}:
-        return in_phrase(s, i, verb_seen)
-    return bare(s, i, verb_seen)
-
-
-def _by_shape(s: Sentence, i: int) -> str:
-    token = s.drafts[i]
-    if s.lower(i - 1) == "how" and (token.reading.adjective or token.reading.adverb):
-        return "ADJ"
-    capital = is_name(token, i) and i > 0 and not token.text.isupper()
-    return "PROPN" if capital and s.pos(i - 1) not in {"PUNCT", "INTJ"} else ""
-
-
-def _behind_pronoun_or_verb(s: Sentence, i: int, verb_seen: bool) -> str:
-    token = s.drafts[i]
-    j = skip_adverbs(s, i)
-    before = s.pos(j)
-    if before == "PRON" and token.reading.verb:
-        which_one = s.lower(i - 1) == "one" and s.lower(i - 2) in {"which", "what"}
-        if subject_before(s, i, verb_seen):
-            return after_be(s, i) if s.lower(j - 1) in cc.BE else "VERB"
-        if which_one:
-            return "VERB"
-    copula = before == "VERB" and _lemma(s.drafts[j]) in cc.COPULAS - {"go", "keep"}
-    if before == "AUX" or copula:
-        return after_be(s, i)
-    return after_object(s, i) if before == "PRON" and verb_seen else ""
-
-
-def _lemma(token: Draft) -> str:
+def _lemma(token: Token) -> str:
     if token.pos in {"VERB", "AUX"}:
         return token.reading.verb or _AUX_LEMMAS.get(token.lower, token.lower)
     if token.pos == "NOUN":

@@ -10,6 +10,7 @@ from typing import Literal
 
 from kds.router.english import English, load_english
 
+Mood = Literal["imperative", "question", "statement", "fragment"]
 Number = Literal["sg", "pl"]
 Role = Literal["subj", "obj", "pobj", "of", "poss", "none"]
 
@@ -48,7 +49,7 @@ class Clause:
     end: int
     verb: int | None
     """Position of the main verb, None in a fragment."""
-    mood: Literal["imperative", "question", "statement", "fragment"]
+    mood: Mood
     subordinate: bool
     """True for relative, if/when/because and complement clauses."""
 
@@ -86,7 +87,7 @@ class Analysis:
     phrases: tuple[Phrase, ...]
     clauses: tuple[Clause, ...]
     entities: tuple[tuple[int, int, str, str], ...] = ()
-    """(first word, end word, label, canonical id or "") from the EntityRuler."""
+    """(first word, end word, label, canonical id or "")."""
     english: English = field(default_factory=load_english, repr=False)
     """The word lists it was made with."""
 

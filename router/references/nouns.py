@@ -10,8 +10,7 @@ from kds.router.discourse.inquiry import difference, questions
 from kds.router.discourse.mention import Mention, acts, is_time
 from kds.router.discourse.question import Question
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural, readings, singular
-from kds.router.language.word_forms import plural
+from kds.router.language.lexicon import is_plural, plural, readings, singular
 from kds.router.language.words import Phrase, Word
 from kds.router.references.rendering import bare, bare_text, definite
 from kds.router.references.ruleset import Rule

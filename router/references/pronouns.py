@@ -9,8 +9,7 @@ from kds.router.discourse.mention import Mention, acts, is_individual, is_somebo
 from kds.router.discourse.salience import Candidate, Need
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural, readings
-from kds.router.language.word_forms import AGREEING, agreeing, third_person
+from kds.router.language.lexicon import AGREEING, agreeing, is_plural, readings, third_person
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
 from kds.router.references.nouns import varied

@@ -25,7 +25,8 @@ from kds.brain.yaml_files import (
     validate,
 )
 from kds.router.discourse.knowledge import Knowledge, Selection
-from kds.router.language.late_terms import EntityPattern, with_plurals
+from kds.router.language.analysis import EntityPattern
+from kds.router.language.lexicon import with_plurals
 from kds.router.pattern import Pattern
 
 PACKAGED: Final = Path(__file__).parent / "rules"

@@ -4,12 +4,12 @@ import gzip
 
 import lemminflect
 
-from kds.router.language import word_forms
-from kds.router.language.word_forms import inflections, lemmas
+from kds.router.language import lexicon
+from kds.router.language.lexicon import inflections, lemmas
 
 
 def test_every_word_has_the_lemmas_that_lemminflect_gives_it() -> None:
-    table = word_forms._resource("lemma_lu.csv.gz")
+    table = lexicon._resource("lemma_lu.csv.gz")
     words = {
         line.split(b",")[0].decode() for line in gzip.decompress(table.read_bytes()).splitlines()
     }
@@ -20,7 +20,7 @@ def test_every_word_has_the_lemmas_that_lemminflect_gives_it() -> None:
 
 
 def test_forms_are_those_that_lemminflect_lists_first() -> None:
-    table = word_forms._resource("infl_lu.csv.gz")
+    table = lexicon._resource("infl_lu.csv.gz")
     rows = [line.decode().split(",") for line in gzip.decompress(table.read_bytes()).splitlines()]
     nouns = {word: forms[0] for word, kind, *forms in rows if kind == "noun"}
     assert len(nouns) > 20_000
