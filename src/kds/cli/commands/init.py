@@ -91,10 +91,10 @@ def init(
         else:
             plan = _install(project, wish, store)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
-    notes += plan.notes
     if by_hook and (count := len(discover(project.folder, Path.home()).entries)):
         found_here = f"skills, agents and commands here: {count:,}"
         notes.append(f"{found_here}; the hook names the one that fits a prompt (kds skills)")
+    notes += plan.notes
     end = "restart the assistants; `kds doctor` checks the rest"
     if not plan.files or not any(file.changes for file in plan.files):
         end = "nothing to change: everything is as it should be"
