@@ -88,14 +88,9 @@ def documents_of(workspace: Workspace) -> Place[Documents]:
     return cast("Place[Documents]", TeamPlace(TeamDocuments(service), service))
 
 
-def memory_at_team(store: object) -> "TeamMemory | None":
-    """The same store where it is at a team's service; else None."""
-    return store if isinstance(store, TeamMemory) else None
-
-
-def documents_at_team(store: object) -> "TeamDocuments | None":
-    """The same store where it is at a team's service; else None."""
-    return store if isinstance(store, TeamDocuments) else None
+def at_team(store: object, kind: type[S]) -> S | None:
+    """The same store where it is one at a team's service, of this kind; else None."""
+    return store if isinstance(store, kind) else None
 
 
 def refuse_for_team(workspace: Workspace, what: str, hint: str = _OPERATOR) -> None:
@@ -131,15 +126,7 @@ class TeamMemory(_AtService):
 
     def sessions(self, *, limit: int = 50, offset: int = 0) -> tuple[Session, ...]:
         """A page of the sessions, the one changed last first."""
-        found: list[Session] = []
-        while len(found) < limit:
-            count = min(limit - len(found), PAGE)
-            told = self._ask("GET", "/sessions", dict[str, Any], limit=count,
-                             offset=offset + len(found))  # fmt: skip
-            found += map(_session, told["sessions"])
-            if told["next_offset"] is None:
-                break
-        return tuple(found)
+        return tuple(map(_session, self._rows("/sessions", "sessions", offset, limit)))
 
     def find_session(self, session: str) -> Session | None:
         """The session with this id; None: there is none."""
@@ -150,26 +137,18 @@ class TeamMemory(_AtService):
 
     def session(self, session: str) -> Session:
         """The session with this id."""
-        return _session(self._show(session, limit=1))
+        return _session(self._show(session))
 
     def messages(self, session: str, *, details: bool = False) -> tuple[Message, ...]:
         """All messages of a session."""
         if details:
             return self._archive(session).messages
-        found: list[Message] = []
-        after: int | None = 0
-        while after is not None:
-            told = self._show(session, limit=PAGE, offset=after)
-            found += map(_message, told["page"])
-            after = told["next_offset"]
-        return tuple(found)
+        return tuple(map(_message, self._rows(_path(session), "page")))
 
     def newest(self, session: Session, count: int) -> tuple[Message, ...]:
         """The last messages of a session."""
-        count = min(count, PAGE)
         before = max(session.message_count - count, 0)
-        told = self._show(session.id, limit=count, offset=before)
-        return tuple(map(_message, told["page"]))
+        return tuple(map(_message, self._rows(_path(session.id), "page", before, count)))
 
     def begin(self, session: str, title: str | None) -> None:
         """Begin a session of that id."""
@@ -178,7 +157,7 @@ class TeamMemory(_AtService):
     def say(self, session: str, role: Role, content: str, speaker: str | None) -> None:
         """Store a message at the end of a session."""
         told = {"role": role, "content": content, "speaker": speaker}
-        self._ask("POST", f"/sessions/{part(session)}/messages", dict[str, Any], told)
+        self._ask("POST", f"{_path(session)}/messages", dict[str, Any], told)
 
     def summaries(self, session: str) -> tuple[Summary, ...]:
         """The summaries of a session."""
@@ -191,7 +170,7 @@ class TeamMemory(_AtService):
 
     def load(self, session: str) -> EntityMemory:
         """What a session has referred to."""
-        terms = tuple(EntityTerm(**one) for one in self._show(session, limit=1)["terms"])
+        terms = tuple(EntityTerm(**one) for one in self._show(session)["terms"])
         return EntityMemory(session, terms, (), (), 0, utc_now())
 
     def rename(self, session: str, title: str) -> Session:
@@ -204,7 +183,7 @@ class TeamMemory(_AtService):
 
     def delete_session(self, session: str) -> None:
         """Delete a session."""
-        self._ask("DELETE", f"/sessions/{part(session)}", dict[str, str])
+        self._ask("DELETE", _path(session), dict[str, str])
 
     def cleanup(
         self, age: timedelta, *, dry_run: bool, tell: Callable[[int, int], None]
@@ -243,14 +222,23 @@ class TeamMemory(_AtService):
                         size_bytes=int(held["size_bytes"]))  # fmt: skip
         return MetricsReport(*span, told), stats
 
-    def _show(self, session: str, **page: int) -> dict[str, Any]:
-        return self._ask("GET", f"/sessions/{part(session)}", dict[str, Any], **page)
+    def _show(self, session: str) -> dict[str, Any]:
+        return self._ask("GET", _path(session), dict[str, Any], limit=1)
+
+    def _rows(
+        self, path: str, name: str, at: int | None = 0, most: int = 2**62
+    ) -> Iterator[Mapping[str, Any]]:
+        """The rows of a list, page by page."""
+        while at is not None and most > 0:
+            told = self._ask("GET", path, dict[str, Any], limit=min(most, PAGE), offset=at)
+            yield from told[name]
+            at, most = told["next_offset"], most - len(told[name])
 
     def _change(self, session: str, change: Mapping[str, object]) -> Session:
-        return _session(self._ask("PATCH", f"/sessions/{part(session)}", dict[str, Any], change))
+        return _session(self._ask("PATCH", _path(session), dict[str, Any], change))
 
     def _exported(self, session: str) -> Archive:
-        told = self._ask("GET", f"/sessions/{part(session)}/export", dict[str, Any])
+        told = self._ask("GET", f"{_path(session)}/export", dict[str, Any])
         return from_json(json.dumps(told))[0]
 
 
@@ -349,6 +337,10 @@ class TeamDocuments(_AtService):
         for one in found:
             self._ask("DELETE", f"/documents/{part(one.id)}", Document)
         return tuple(found)
+
+
+def _path(session: str) -> str:
+    return f"/sessions/{part(session)}"
 
 
 def _session(told: Mapping[str, Any]) -> Session:

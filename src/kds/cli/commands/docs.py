@@ -19,7 +19,7 @@ from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
 from kds.cli.terminal import slow
 from kds.documents.indexing import Report, State, add_documents
 from kds.service.service_client import team_of
-from kds.service.team_stores import documents_at_team, documents_of
+from kds.service.team_stores import TeamDocuments, at_team, documents_of
 
 NOTHING: Final = "no documents have been added"
 
@@ -54,7 +54,7 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     embedder = None if team else base.search_embedder(workspace)
     with base.changing(documents_of(workspace)) as store:
         with slow("reading documents") as tell:
-            if (shared := documents_at_team(store)) is not None:
+            if (shared := at_team(store, TeamDocuments)) is not None:
                 report = shared.add(workspace.root.resolve(), paths, tell)
             else:
                 report = add_documents(store, paths, prune=prune, tell=tell)

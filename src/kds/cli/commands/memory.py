@@ -32,7 +32,7 @@ from kds.cli.commands.recall import exclude, forget, import_, join, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.output import counted, fields, say
 from kds.cli.terminal import shown, slow, tracked
-from kds.service.team_stores import documents_of, memory_at_team, memory_of, refuse_for_team
+from kds.service.team_stores import TeamMemory, at_team, documents_of, memory_of, refuse_for_team
 
 _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
@@ -95,7 +95,7 @@ def search(
             return
         how: dict[str, Any] = {"session": session and session.id, "limit": limit, "budget": budget}
         with slow("searching the memory"):
-            if (team := memory_at_team(store)) is not None:
+            if (team := at_team(store, TeamMemory)) is not None:
                 found = team.search(query=query, **how)
             else:
                 settings = recall_settings(load_settings(workspace).recall)
@@ -445,7 +445,7 @@ def profile(
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
             found = store.profile.save(_changed(found, pairs))
-            if memory_at_team(store) is None:
+            if at_team(store, TeamMemory) is None:
                 _embed(store, workspace)
     lines: list[out.Shown] = [f"{NO_CONSENT}\n{GRANT_HINT}"]
     if found is not None:
