@@ -14,11 +14,11 @@ from kds.brain.turn import UNKNOWN, IntentScore, Turn
 from kds.router.discourse.consent import agrees, reaction
 from kds.router.discourse.reply import closing_question, proposed, proposes
 from kds.router.discourse.symptoms import reports_success, reports_symptom
-from kds.router.intents.evidence import IntentVerdict, RuleBook, Situation, without_courtesy
 from kds.router.intents.features import Place, stems
-from kds.router.intents.message_parts import split_message
 from kds.router.intents.model import MAX_ALTERNATIVES, IntentModel
+from kds.router.intents.patterns import IntentVerdict, Prompts, Situation, without_courtesy
 from kds.router.intents.policy import IN_SCOPE_MIN
+from kds.router.intents.requests import split_message
 from kds.router.intents.turn_model import TurnModel
 from kds.router.language.words import Analysis
 from kds.router.pipeline import Step
@@ -105,11 +105,11 @@ def make_classify(
         )
 
     def by_grammar(message: str, place: Place, verdict: IntentVerdict) -> IntentVerdict:
-        rules = model.book.of_symptoms()
-        if analyse is None or rules is None or not may_be_report(verdict, place, model.book):
+        intent = symptoms_of(model.agents)
+        if analyse is None or intent is None or not may_be_report(verdict, place, model.agents):
             return verdict
         shouted = message.isupper()
-        return as_report(verdict, rules.intent, analyse(message.lower() if shouted else message))
+        return as_report(verdict, intent, analyse(message.lower() if shouted else message))
 
     return Step("classify", READS, WRITES, classify)
 
@@ -168,17 +168,23 @@ def place_of(turn: Turn) -> Place:
     return Place(earlier, previous, answered)
 
 
-def may_be_report(verdict: IntentVerdict, place: Place, book: RuleBook) -> bool:
+def symptoms_of(agents: Prompts) -> str | None:
+    """The intent that reports of symptoms go to, where there is one."""
+    return next((intent for intent, agent in agents.items() if agent.symptoms), None)
+
+
+def may_be_report(verdict: IntentVerdict, place: Place, agents: Prompts) -> bool:
     """Whether grammar may overrule a verdict: not a phrase's, nor that of an agent of one's own.
 
     A complaint behind a reply of the assistant corrects it as often as not; the models tell.
     """
-    rules = book.of_symptoms()
-    if rules is None or rules.intent not in {*verdict.log_p} - verdict.barred:
+    intent = symptoms_of(agents)
+    if intent is None or intent not in {*verdict.log_p} - verdict.barred:
         return False
-    if place.answered and book.corrects(verdict.intent):
+    found = agents.get(verdict.intent)
+    if place.answered and found is not None and found.corrects:
         return False
-    return verdict.intent in rules.symptoms | {rules.intent}
+    return verdict.intent in {*agents[intent].symptoms, intent}
 
 
 def as_report(verdict: IntentVerdict, intent: str, analysis: Analysis) -> IntentVerdict:
@@ -246,7 +252,8 @@ def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_
         request = _Request(part, model.score(part, part, situation))
         if request.verdict.intent == model.none or request.verdict.confidence < PART_MIN:
             continue
-        if kept and model.book.absorbs(kept[0].verdict.intent, request.verdict.intent):
+        first = model.agents.get(kept[0].verdict.intent) if kept else None
+        if first is not None and request.verdict.intent in first.absorbs:
             continue
         kept.append(request)
     different = {request.verdict.intent for request in kept}

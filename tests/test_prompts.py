@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from kds.brain.turn import ContextEntry, Reference, Turn
-from kds.router.intents.evidence import IntentRules, RuleBook
+from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import open_model
+from kds.router.intents.patterns import find_patterns
 from kds.router.prompts.library import PromptLibrary, packaged_root
+from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.values import LINE_LIMIT, prompt_values
 
 from .effort import bounded
@@ -125,8 +126,8 @@ def test_every_pattern_fires_on_an_example_of_its_intent(library: PromptLibrary)
     idle = []
     for prompt in library.agents():
         for pattern in prompt.patterns:
-            book = RuleBook([IntentRules(prompt.intent or "", patterns=(pattern,))])
-            if not any(book.find([text])[0].fired for text in prompt.examples):
+            agents = {"": PromptFile.model_construct(patterns=(pattern,), excludes=(), needs=())}
+            if not any(find_patterns(agents, [""], [text])[0].fired for text in prompt.examples):
                 idle.append(f"{pattern.where}: {pattern.source}")
     assert idle == []
 

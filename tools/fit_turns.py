@@ -36,12 +36,12 @@ from kds.api.routing import rehearsed
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.classify import first_reading, place_of
-from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.examples import examples_of
 from kds.router.intents.features import TURN_PLACES, WIDTH, Place
+from kds.router.intents.fitted import shipped_rows
 from kds.router.intents.linear import Linear, sigmoid
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import shipped_rows
+from kds.router.intents.patterns import IntentVerdict
 from kds.router.intents.policy import decide
 from kds.router.intents.turn_model import (
     TurnModel,
@@ -142,14 +142,14 @@ def read_lessons(data: Path, own: Path) -> list[Lesson]:
 
 def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Lesson]:
     """The prompts' examples, each read by a model that was not taught it."""
-    examples, rules = examples_of(parts.library.prompts())
+    examples, agents = examples_of(parts.library.prompts())
     fold = random.integers(0, EXAMPLE_FOLDS, len(examples))
-    shipped = shipped_rows()
-    zeros = Linear.zeros(WIDTH, len(shipped.learned.labels))
-    blank = replace(shipped, learned=replace(shipped.learned, linear=zeros))
+    learned, shipped = shipped_rows()
+    zeros = Linear.zeros(WIDTH, len(learned.labels))
+    blank = replace(learned, fit=replace(learned.fit, linear=zeros)), shipped
     for held in range(EXAMPLE_FOLDS):
         taught = [pair for pair, at in zip(examples, fold, strict=True) if at != held]
-        model = IntentModel.fit_examples(taught, rules, base=blank)
+        model = IntentModel.fit_examples(taught, agents, base=blank)
         for number in np.flatnonzero(fold == held).tolist():
             text, label = examples[number]
             yield Lesson("examples", str(number), text, Place(1), model.score(text), (label,))

@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 
 from kds.brain.learning.phrases import phrase_key
 from kds.router.english import words
-from kds.router.intents.evidence import IntentRules, bare_request, readings
 from kds.router.intents.features import readable
+from kds.router.intents.patterns import Prompts, bare_request, readings
 from kds.router.prompts.promptfile import PromptFile
 
-Pairs = Iterable[tuple[str, str]]
+Pairs = Sequence[tuple[str, str]]
 
 _QUESTIONS: Final = words("requests", "questions") | words("closed_class", "modals")
 _WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?|\?|[^\w\s,;:.!()\"]")
 
 
-def examples_of(
-    prompts: Sequence[PromptFile],
-) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
-    """The examples and the rules of these prompts.
+def examples_of(prompts: Sequence[PromptFile]) -> tuple[list[tuple[str, str]], Prompts]:
+    """The examples of the agents among these prompts, and the agents by intent.
 
     The description of an agent counts as one example of its intent.
     """
-    agents = sorted((p for p in prompts if p.intent), key=lambda prompt: prompt.intent or "")
+    agents = {
+        one.intent: one for one in sorted(prompts, key=lambda p: p.intent or "") if one.intent
+    }
     examples = [
-        (text, prompt.intent or "")
-        for prompt in agents
-        for text in (*prompt.examples, prompt.description)
+        (text, intent)
+        for intent, agent in agents.items()
+        for text in (*agent.examples, agent.description)
     ]
-    return examples, tuple(IntentRules.of(prompt) for prompt in agents)
+    return examples, agents
 
 
 def fingerprints(examples: Pairs) -> NDArray[np.uint64]:
@@ -91,12 +91,16 @@ def own_keys(message: str) -> list[str]:
     return [own_key(message), *(own_key(form).rstrip(" ?") for form in asked_for)]
 
 
-def examples_key(examples: Pairs, rules: Iterable[IntentRules]) -> str:
+def examples_key(examples: Pairs, agents: Iterable[PromptFile]) -> str:
     """A hash of all that a model learns from: examples and patterns."""
     patterns = [
-        (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)
-        for rule in rules
-        for kind, group in (("for", rule.patterns), ("not", rule.excludes), ("needs", rule.needs))
+        (agent.intent, kind, pattern.source, pattern.weight, pattern.exact)
+        for agent in agents
+        for kind, group in (
+            ("for", agent.patterns),
+            ("not", agent.excludes),
+            ("needs", agent.needs),
+        )
         for pattern in group
     ]
     inputs = json.dumps([list(examples), patterns])

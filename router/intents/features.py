@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from kds.brain.encoder import DIMENSIONS, shared_encoder
 from kds.router.english import table
-from kds.router.intents.evidence import bare_request
-from kds.router.intents.message_parts import split_message
+from kds.router.intents.patterns import bare_request
+from kds.router.intents.requests import split_message
 
 Floats = NDArray[np.float64]
 Matrix = NDArray[np.float32]

@@ -1,9 +1,11 @@
-"""Softmax regression and calibration in NumPy: nothing that routes or fits needs SciPy."""
+"""Softmax regression, calibration and their files, in NumPy: nothing that routes needs SciPy."""
 
+import io
+import zipfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,22 +43,19 @@ class Linear:
         *,
         start: "Linear",
         anchored: bool = False,
-        offsets: Floats | None = None,
     ) -> "Linear":
         """Fit a softmax regression, from ``start`` on; ``counts`` say how much each row counts.
 
         The weights are pulled towards zero, or when ``anchored`` towards those of ``start``, and
         the bias stays as it is.
-        ``offsets`` are scores that the labels of each row have beside the weights.
         """
-        beside = np.zeros(1) if offsets is None else offsets
         shape = start.weights.shape
         rest = start.weights.astype(np.float64) if anchored else np.zeros(shape)
         there = np.arange(len(rows))
 
         def objective(values: Floats) -> tuple[float, Floats]:
             weights, bias = values[: -shape[1]].reshape(shape), values[-shape[1] :]
-            log_p = log_softmax(rows @ weights.astype(np.float32) + bias + beside)
+            log_p = log_softmax(rows @ weights.astype(np.float32) + bias)
             loss = (
                 -COST * float(counts @ log_p[there, labels])
                 + float(((weights - rest) ** 2).sum()) / 2
@@ -85,7 +84,15 @@ def _minimise(objective: Objective, at: Floats) -> Floats:
     value, slope = objective(at)
     history: deque[tuple[Floats, Floats]] = deque(maxlen=MEMORY)
     for _ in range(MOST_STEPS):
-        direction = -_turned(slope, history)
+        direction, shares = -slope, []
+        for step, change in reversed(history):
+            shares.append(float(step @ direction) / float(step @ change))
+            direction -= shares[-1] * change
+        if history:
+            step, change = history[-1]
+            direction *= float(step @ change) / float(change @ change)
+        for (step, change), share in zip(history, reversed(shares), strict=True):
+            direction += step * (share - float(change @ direction) / float(step @ change))
         size = 1.0 if history else 1.0 / max(1.0, float(np.linalg.norm(slope)))
         new_value, new_slope = objective(at + size * direction)
         while new_value > value + 1e-4 * size * float(slope @ direction) and size > 1e-6:
@@ -99,21 +106,6 @@ def _minimise(objective: Objective, at: Floats) -> Floats:
         if settled:
             break
     return at
-
-
-def _turned(slope: Floats, history: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """The slope times the estimate of the inverse curvature that past steps give."""
-    found, shares = slope.copy(), []
-    for step, change in reversed(history):
-        share = float(step @ found) / float(step @ change)
-        found -= share * change
-        shares.append(share)
-    if history:
-        step, change = history[-1]
-        found *= float(step @ change) / float(change @ change)
-    for (step, change), share in zip(history, reversed(shares), strict=True):
-        found += step * (share - float(change @ found) / float(step @ change))
-    return found
 
 
 def log_softmax(scores: Floats) -> Floats:
@@ -148,9 +140,18 @@ class Calibrator:
         """Fit on one row of signs for each message; ``counts`` say how much each counts."""
         mean, scale = signs.mean(axis=0), np.maximum(signs.std(axis=0), 1e-6)
         design = np.hstack([(signs - mean) / scale, np.ones((len(signs), 1))])
-        found = _newton(design, right.astype(np.float64), np.ones(len(signs)) if counts is None
-                        else counts)  # fmt: skip
-        return cls(mean, scale, found[:-1], float(found[-1]))
+        counts = np.ones(len(signs)) if counts is None else counts
+        weights = np.zeros(design.shape[1])
+        penalty = np.append(np.full(signs.shape[1], RIDGE), RIDGE / 10.0)
+        for _ in range(40):  # Newton's method
+            p = sigmoid(design @ weights)
+            gradient = design.T @ (counts * (p - right)) + penalty * weights
+            curvature = (design * (counts * p * (1.0 - p))[:, None]).T @ design + np.diag(penalty)
+            step = np.linalg.solve(curvature, gradient)
+            weights = weights - step
+            if float(np.abs(step).max()) < 1e-8:
+                break
+        return cls(mean, scale, weights[:-1], float(weights[-1]))
 
     def probabilities(self, signs: Floats) -> Floats:
         """How likely the verdict of each row of signs is right, in (0, 1)."""
@@ -158,57 +159,17 @@ class Calibrator:
         return sigmoid(scaled @ self.weights + self.bias)
 
 
-def _newton(design: Floats, target: Floats, counts: Floats) -> Floats:
-    weights = np.zeros(design.shape[1])
-    penalty = np.full(design.shape[1], RIDGE)
-    penalty[-1] = RIDGE / 10.0
-    for _ in range(40):
-        p = sigmoid(design @ weights)
-        gradient = design.T @ (counts * (p - target)) + penalty * weights
-        curvature = (design * (counts * p * (1.0 - p))[:, None]).T @ design + np.diag(penalty)
-        step = np.linalg.solve(curvature, gradient)
-        weights = weights - step
-        if float(np.abs(step).max()) < 1e-8:
-            break
-    return weights
+def packed(arrays: Mapping[str, Any], *, compressed: bool = True) -> bytes:
+    """Plain arrays as the bytes of an `.npz` file."""
+    out = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(out, **arrays)
+    return out.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Messages of about the same confidence: the mean of it, the share right, how many."""
-
-    confidence: float
-    accuracy: float
-    count: int
-
-
-BINS: Final = 10
-
-
-def reliability(confidences: Sequence[float], right: Sequence[bool]) -> tuple[ReliabilityBin, ...]:
-    """BINS bins of equal count, by rising confidence; none when there are no messages."""
-    confidence = np.asarray(confidences, dtype=np.float64)
-    hit = np.asarray(right, dtype=np.float64)
-    order = np.argsort(confidence, kind="stable")
-    bins = [part for part in np.array_split(order, BINS) if len(part)]
-    # equal confidences belong into one bin, wherever the cut falls
-    if len(np.unique(confidence)) <= BINS:
-        bins = [np.flatnonzero(confidence == value) for value in np.unique(confidence)]
-    return tuple(
-        ReliabilityBin(float(confidence[part].mean()), float(hit[part].mean()), len(part))
-        for part in bins
-    )
-
-
-def expected_calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> float:
-    """Mean distance of confidence and share of right answers, over bins of equal count.
-
-    >>> round(expected_calibration_error([0.9] * 10, [True] * 9 + [False]), 3)
-    0.0
-    >>> round(expected_calibration_error([0.9] * 10, [True] * 5 + [False] * 5), 3)
-    0.4
-    """
-    gaps = [
-        abs(one.confidence - one.accuracy) * one.count for one in reliability(confidences, right)
-    ]
-    return sum(gaps) / len(confidences)
+def unpacked(content: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
+    """The inverse of `packed`. Raises ValueError for anything else."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, AttributeError) as error:
+        raise ValueError(f"not a file of a model: {error}") from error

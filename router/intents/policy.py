@@ -40,11 +40,7 @@ class Decision:
 
 
 def decide(
-    intent: str,
-    confidence: float,
-    alternatives: Sequence[IntentScore],
-    *,
-    in_scope: float = 1.0,
+    intent: str, confidence: float, alternatives: Sequence[IntentScore], *, in_scope: float = 1.0
 ) -> Decision:
     """Choose from the calibrated confidence, the distance to the runner-up, and the scope.
 
@@ -57,40 +53,28 @@ def decide(
     >>> decide("PLAN", 0.82, [IntentScore("ASK", 0.11)], in_scope=0.05).action
     'clarify'
     """
-    ranked = sorted(
-        [IntentScore(intent, confidence), *(s for s in alternatives if s.intent != intent)],
-        key=lambda score: -score.confidence,
-    )
+    others = [score for score in alternatives if score.intent != intent]
+    ranked = sorted([IntentScore(intent, confidence), *others], key=lambda one: -one.confidence)
     known = [score for score in ranked if score.intent != UNKNOWN]
-    if intent == UNKNOWN:
-        return _when_unknown(confidence, known)
-    margin = confidence - max((s.confidence for s in ranked if s.intent != intent), default=0.0)
-    if in_scope < IN_SCOPE_MIN and confidence >= CLARIFY_MIN:
-        reason = f"{intent} at {confidence:.2f}, yet unlike any message known ({in_scope:.2f})"
-        return Decision("clarify", _candidates(known), reason)
-    if confidence >= ACT_MIN:
-        return Decision("route", (), f"{intent} at {confidence:.2f}, sure enough (>= {ACT_MIN})")
-    if confidence < CLARIFY_MIN:
-        return Decision("abstain", (), f"{intent} at {confidence:.2f} is a guess (< {CLARIFY_MIN})")
-    if margin >= ACT_MARGIN:
-        reason = f"{intent} at {confidence:.2f}, margin {margin:.2f} (>= {ACT_MARGIN})"
-        return Decision("route", (), reason)
-    reason = f"{intent} at {confidence:.2f}, margin only {margin:.2f}"
-    return Decision("clarify", _candidates(known), reason)
-
-
-def _when_unknown(confidence: float, known: Sequence[IntentScore]) -> Decision:
-    best = known[0].confidence if known else 0.0
-    if confidence < ACT_MIN and best >= CLARIFY_MIN:
-        reason = f"perhaps none of the intents, yet {known[0].intent} at {best:.2f}"
-        return Decision("clarify", _candidates(known), reason)
-    return Decision("abstain", (), f"none of the intents ({UNKNOWN} at {confidence:.2f})")
-
-
-def _candidates(known: Sequence[IntentScore]) -> tuple[str, ...]:
-    """Two or three intents to offer; the second best is offered however weak it is."""
-    return tuple(
+    candidates = tuple(
         score.intent
         for rank, score in enumerate(known[:MAX_CANDIDATES])
         if rank < 2 or score.confidence >= CANDIDATE_MIN
     )
+    said = f"{intent} at {confidence:.2f}"
+    if intent == UNKNOWN:
+        best = known[0].confidence if known else 0.0
+        if confidence >= ACT_MIN or best < CLARIFY_MIN:
+            return Decision("abstain", (), f"none of the intents ({said})")
+        reason = f"perhaps none of the intents, yet {known[0].intent} at {best:.2f}"
+        return Decision("clarify", candidates, reason)
+    if confidence < CLARIFY_MIN:
+        return Decision("abstain", (), f"{said} is a guess (< {CLARIFY_MIN})")
+    if in_scope < IN_SCOPE_MIN:
+        return Decision("clarify", candidates, f"{said}, yet unlike any message ({in_scope:.2f})")
+    if confidence >= ACT_MIN:
+        return Decision("route", (), f"{said}, sure enough (>= {ACT_MIN})")
+    margin = confidence - max((one.confidence for one in others), default=0.0)
+    if margin >= ACT_MARGIN:
+        return Decision("route", (), f"{said}, margin {margin:.2f} (>= {ACT_MARGIN})")
+    return Decision("clarify", candidates, f"{said}, margin only {margin:.2f}")

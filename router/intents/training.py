@@ -4,7 +4,7 @@ Folds are cut by position and nothing is drawn: the same examples give the same 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from kds.router.intents.linear import (
     Calibrator,
+    Floats,
+    Ints,
     Linear,
+    Matrix,
     log_softmax,
     log_sum,
 )
 
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.float32]
-Ints = NDArray[np.int64]
 PatternScores = Callable[[Ints], Floats]
 """Scores of the patterns for examples, given by number: a row each, a column for each label."""
 
@@ -58,7 +58,7 @@ class Mix:
 class Readings:
     """What messages look like to the model: a row each, a column for each label.
 
-    ``likeness`` is the cosine to the mean example of a label.
+    ``likeness`` is the cosine to the mean example of a label, ``words`` the logarithm of length.
     """
 
     scores: Floats
@@ -66,10 +66,53 @@ class Readings:
     patterns: Floats
     words: Floats
 
+    @classmethod
+    def joined(cls, parts: list["Readings"]) -> "Readings":
+        """The rows of all."""
+        return cls(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(cls)))
+
+    def certainty_signs(self, log_p: Floats, winner: Ints, none: int | None) -> Floats:
+        """What tells right verdicts from wrong ones; a column each."""
+        there = np.arange(len(winner))
+        others = self.patterns.copy()
+        others[there, winner] = 0.0
+        return np.stack(
+            [
+                *_lead(log_p, winner),
+                self.likeness.max(axis=1),
+                self.likeness[there, winner],
+                (self.scores.argmax(axis=1) == winner).astype(np.float64),
+                self.patterns[there, winner],
+                others.max(axis=1),
+                self.words,
+                _none_lead(self.scores, none),
+            ],
+            axis=1,
+        )
+
+    def scope_signs(self, sharpness: float, none: int | None) -> Floats:
+        """What tells messages of the intents from others, by text alone; a column each."""
+        winner = masked(self.scores, none).argmax(axis=1)
+        there = np.arange(len(winner))
+        real = masked(self.likeness, none)
+        lead = self.scores[there, winner] - np.median(self.scores, axis=1)
+        return np.stack(
+            [
+                *_lead(log_softmax(sharpness * self.scores), winner),
+                np.clip(lead, -30.0, 30.0),
+                _none_lead(self.scores, none),
+                real.max(axis=1),
+                real[there, winner],
+                self.words,
+                np.clip(log_sum(masked(self.scores, none)), -30.0, 30.0),
+            ],
+            axis=1,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What training leaves."""
+    """What training leaves; ``scope`` is None with too few intents to learn it from."""
 
     linear: Linear
     means: Matrix
@@ -77,33 +120,22 @@ class Fit:
     calibrator: Calibrator
     scope: Calibrator | None
 
+    def read(self, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
+        """What messages look like; ``words`` are their lengths."""
+        return _read(self.linear, self.means, rows, patterns, words)
 
-def fit_linear(
-    rows: Matrix,
-    labels: Ints,
-    width: int,
-    *,
-    start: Linear | None = None,
-    offsets: Floats | None = None,
-) -> Linear:
+
+def fit_linear(rows: Matrix, labels: Ints, start: Linear) -> Linear:
     """Fit on all rows; a label with few examples is not drowned by one with many."""
-    counts = np.bincount(labels, minlength=width)
+    counts = np.bincount(labels, minlength=len(start.bias))
     share = np.sqrt(counts[counts > 0].mean() / np.maximum(counts, 1))
-    begin = Linear.zeros(rows.shape[1], width) if start is None else start
-    return Linear.fit(rows, labels, share[labels], start=begin, offsets=offsets)
+    return Linear.fit(rows, labels, share[labels], start=start)
 
 
 def mean_examples(rows: Matrix, labels: Ints, width: int) -> Matrix:
     """The mean example of each label, of unit length; a column each, zero without examples."""
     sums = np.stack([rows[labels == label].sum(axis=0) for label in range(width)], axis=1)
     return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=0), 1e-9), dtype=np.float32)
-
-
-def read(linear: Linear, means: Matrix, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
-    """Read messages by a fitted model."""
-    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
-    return Readings(linear.scores(rows), np.asarray(rows @ means / lengths, dtype=np.float64),
-                    patterns, np.log1p(words))  # fmt: skip
 
 
 def train(
@@ -118,18 +150,23 @@ def train(
     folds = list(_read_folds(rows, labels, words, pattern_scores, none))
     held = np.concatenate([one for one, _, _ in folds])
     strange = np.concatenate([one for _, one, _ in folds])
-    readings = _joined([found for _, _, found in folds])
-    known = np.flatnonzero(~strange)
-    familiar, truth = _rows(readings, known), labels[held[known]]
+    familiar = Readings.joined([_rows(found, ~one) for _, one, found in folds])
+    truth = labels[held[~strange]]
     mix = _choose_mix(familiar, truth)
-    calibrator = _calibrate(familiar, mix, truth, none)
+    log_p = mix.log_p(familiar.scores, familiar.patterns)
+    winner = masked(log_p, none).argmax(axis=1)
+    calibrator = Calibrator.fit(familiar.certainty_signs(log_p, winner, none), winner == truth)
     scope = None
     if strange.any():
         kinds = np.where(strange, 1, np.where(labels[held] == none, 2, 0))
-        signs = scope_signs(readings, mix.sharpness, none)
-        scope = Calibrator.fit(signs, kinds == 0, _scope_counts(kinds))
-    linear, means = fit_linear(rows, labels, width), mean_examples(rows, labels, width)
-    return Fit(linear, means, mix, calibrator, scope)
+        signs = Readings.joined([found for *_, found in folds]).scope_signs(mix.sharpness, none)
+        # in and out of scope count the same; see TRUSTED_NONE for the two sorts of the latter
+        sizes = np.bincount(kinds, minlength=3)
+        trust = sizes[2] / (sizes[2] + TRUSTED_NONE)
+        shares = np.array([1.0, 1.0 - trust, trust]) / np.maximum(sizes, 1)
+        scope = Calibrator.fit(signs, kinds == 0, shares[kinds] * len(kinds) / 2.0)
+    linear = fit_linear(rows, labels, Linear.zeros(rows.shape[1], width))
+    return Fit(linear, mean_examples(rows, labels, width), mix, calibrator, scope)
 
 
 def _read_folds(
@@ -144,115 +181,32 @@ def _read_folds(
     In each fold a tenth of the intents is left out altogether: their examples are strangers there.
     """
     width, done = int(labels.max()) + 1, 0
-    fold_of = _folds(labels)
+    # the n-th example of a label goes to fold n modulo FOLDS, so neighbours are kept apart
+    place = np.array([np.count_nonzero(labels[:at] == one) for at, one in enumerate(labels)])
     real = np.setdiff1d(np.unique(labels), [] if none is None else [none])
     for fold in range(FOLDS):
         left_out = real[fold :: 2 * FOLDS] if len(real) >= LEAST_INTENTS else real[:0]
         strange = np.isin(labels, left_out)
-        held = np.flatnonzero((fold_of == fold) | strange)
-        seen = np.flatnonzero((fold_of != fold) & ~strange)
+        held = np.flatnonzero((place % FOLDS == fold) | strange)
+        seen = np.flatnonzero((place % FOLDS != fold) & ~strange)
         if done >= ENOUGH or not len(held) or not len(seen):
             continue
         done += len(held)
-        linear = fit_linear(rows[seen], labels[seen], width)
-        linear = _without(linear, np.setdiff1d(np.arange(width), labels[seen]))
+        linear = fit_linear(rows[seen], labels[seen], Linear.zeros(rows.shape[1], width))
+        linear.bias[np.setdiff1d(np.arange(width), labels[seen])] = -50.0
         means = mean_examples(rows[seen], labels[seen], width)
         scores = np.zeros((len(held), width)) if pattern_scores is None else pattern_scores(held)
-        yield held, strange[held], read(linear, means, rows[held], scores, words[held])
+        yield held, strange[held], _read(linear, means, rows[held], scores, words[held])
 
 
-def certainty_signs(readings: Readings, log_p: Floats, winner: Ints, none: int | None) -> Floats:
-    """What the calibrator looks at; a column each."""
-    there = np.arange(len(winner))
-    others = readings.patterns.copy()
-    others[there, winner] = 0.0
-    return np.stack(
-        [
-            *_lead(log_p, winner),
-            readings.likeness.max(axis=1),
-            readings.likeness[there, winner],
-            (readings.scores.argmax(axis=1) == winner).astype(np.float64),
-            readings.patterns[there, winner],
-            others.max(axis=1),
-            readings.words,
-            _none_lead(readings.scores, none),
-        ],
-        axis=1,
-    )
+def _read(linear: Linear, means: Matrix, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
+    likeness = np.asarray(rows @ means / lengths, dtype=np.float64)
+    return Readings(linear.scores(rows), likeness, patterns, np.log1p(words))
 
 
-def scope_signs(readings: Readings, sharpness: float, none: int | None) -> Floats:
-    """What tells messages of the intents from others, by text alone."""
-    scores = readings.scores
-    winner = best_in_scope(scores, none)
-    there = np.arange(len(winner))
-    real = _masked(readings.likeness, none)
-    return np.stack(
-        [
-            *_lead(log_softmax(sharpness * scores), winner),
-            np.clip(scores[there, winner] - np.median(scores, axis=1), -30.0, 30.0),
-            _none_lead(scores, none),
-            real.max(axis=1),
-            real[there, winner],
-            readings.words,
-            np.clip(log_sum(_masked(scores, none)), -30.0, 30.0),
-        ],
-        axis=1,
-    )
-
-
-def best_in_scope(log_p: Floats, none: int | None) -> Ints:
-    """The likeliest label of each row, the none-of-these label left aside."""
-    return np.asarray(_masked(log_p, none).argmax(axis=1))
-
-
-def _lead(log_p: Floats, winner: Ints) -> tuple[Floats, Floats]:
-    """Log odds of the winner, and its distance to the runner-up."""
-    there = np.arange(len(winner))
-    top = log_p[there, winner]
-    others = log_p.copy()
-    others[there, winner] = -np.inf
-    odds = top - np.log(np.maximum(-np.expm1(top), LEAST))
-    return np.clip(odds, -12.0, 12.0), np.clip(top - others.max(axis=1), -12.0, 12.0)
-
-
-def _masked(scores: Floats, none: int | None) -> Floats:
-    if none is None:
-        return scores
-    real = scores.copy()
-    real[:, none] = -np.inf
-    return real
-
-
-def _none_lead(scores: Floats, none: int | None) -> Floats:
-    if none is None:
-        return np.zeros(len(scores))
-    lead = scores[:, none] - _masked(scores, none).max(axis=1)
-    return np.asarray(np.clip(lead, -12.0, 12.0))
-
-
-def _without(linear: Linear, absent: Ints) -> Linear:
-    bias = linear.bias.copy()
-    bias[absent] = -50.0
-    return Linear(linear.weights, bias)
-
-
-def _folds(labels: Ints) -> Ints:
-    """The n-th example of a label goes to fold n modulo FOLDS, so neighbours are kept apart."""
-    folds = np.zeros(len(labels), dtype=np.int64)
-    for label in np.unique(labels):
-        found = np.flatnonzero(labels == label)
-        folds[found] = np.arange(len(found)) % FOLDS
-    return folds
-
-
-def _rows(found: Readings, at: Ints) -> Readings:
+def _rows(found: Readings, at: NDArray[np.bool_]) -> Readings:
     return Readings(found.scores[at], found.likeness[at], found.patterns[at], found.words[at])
-
-
-def _joined(parts: list[Readings]) -> Readings:
-    columns = ("scores", "likeness", "patterns", "words")
-    return Readings(*(np.concatenate([getattr(one, name) for one in parts]) for name in columns))
 
 
 def _choose_mix(readings: Readings, labels: Ints) -> Mix:
@@ -267,15 +221,26 @@ def _choose_mix(readings: Readings, labels: Ints) -> Mix:
     return max(mixes, key=likelihood)
 
 
-def _calibrate(readings: Readings, mix: Mix, labels: Ints, none: int | None) -> Calibrator:
-    log_p = mix.log_p(readings.scores, readings.patterns)
-    winner = best_in_scope(log_p, none)
-    return Calibrator.fit(certainty_signs(readings, log_p, winner, none), winner == labels)
+def _lead(log_p: Floats, winner: Ints) -> tuple[Floats, Floats]:
+    """Log odds of the winner, and its distance to the runner-up."""
+    there = np.arange(len(winner))
+    top = log_p[there, winner]
+    others = log_p.copy()
+    others[there, winner] = -np.inf
+    odds = top - np.log(np.maximum(-np.expm1(top), LEAST))
+    return np.clip(odds, -12.0, 12.0), np.clip(top - others.max(axis=1), -12.0, 12.0)
 
 
-def _scope_counts(kind: Ints) -> Floats:
-    """In and out of scope count the same; see TRUSTED_NONE for the two sorts of the latter."""
-    counts = np.bincount(kind, minlength=3).astype(np.float64)
-    trust = counts[2] / (counts[2] + TRUSTED_NONE)
-    shares = np.array([1.0, 1.0 - trust, trust])
-    return np.asarray((shares / np.maximum(counts, 1.0))[kind] * len(kind) / 2.0)
+def masked(scores: Floats, none: int | None) -> Floats:
+    """Scores of which that of the none-of-these label is never the best."""
+    real = scores.copy()
+    if none is not None:
+        real[:, none] = -np.inf
+    return real
+
+
+def _none_lead(scores: Floats, none: int | None) -> Floats:
+    if none is None:
+        return np.zeros(len(scores))
+    lead = scores[:, none] - masked(scores, none).max(axis=1)
+    return np.asarray(np.clip(lead, -12.0, 12.0))

@@ -10,26 +10,21 @@ intent is right; an intent that the head never saw has one as well. Fitted by `m
 (tools/fit_turns.py); the figures stand beside the weights.
 """
 
-import io
 import math
-import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from kds.brain.encoder import shared_encoder
-from kds.brain.errors import KdsError
 from kds.brain.turn import UNKNOWN, IntentScore
-from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.features import Place, meanings, turn_vector
-from kds.router.intents.linear import Floats, Linear, Matrix, sigmoid
+from kds.router.intents.fitted import FITTED, read_shipped
+from kds.router.intents.linear import Floats, Linear, Matrix, packed, sigmoid, unpacked
 from kds.router.intents.model import MAX_ALTERNATIVES
-
-SHIPPED_TURNS: Final = Path(__file__).parent.parent / "fitted" / "turns.npz"
+from kds.router.intents.patterns import IntentVerdict
 
 FLOOR: Final = -9.0
 """The least log probability that counts."""
@@ -124,6 +119,31 @@ def head_shares(scores: Floats, labels: int) -> Floats:
     return sigmoid(np.mean(odds, axis=0))
 
 
+def join_rows(
+    head: Mapping[str, float], verdict: IntentVerdict, message: str, place: Place
+) -> tuple[Floats, tuple[str, ...]]:
+    """What the join weighs: a row for each label that either reading knows.
+
+    What the verdict bars has the least log probability there is; `revised` does not choose it.
+    """
+    labels = tuple(sorted({*verdict.log_p, *verdict.barred, *head}))
+    most = max(head.values(), default=0.0)
+    words = len(message.split())
+    alone = verdict.confidence * (not place.answered)
+    known = float(place.answered)
+    gates = np.array([verdict.confidence, verdict.in_scope, known, math.log1p(words), most])
+    rows = []
+    for label in labels:
+        likely = min(max(head.get(label, LEAST), LEAST), 1.0 - LEAST)
+        odds = np.log(likely / (1.0 - likely))
+        log_p = max(verdict.log_p.get(label, FLOOR), FLOOR)
+        p = np.exp(log_p)
+        own = [odds, log_p, p, odds * p, float(label in head)]
+        sure = alone * np.array([log_p, p, p * (words <= FEW_WORDS), label == verdict.intent])
+        rows.append(np.concatenate([own, odds * gates, log_p * gates, p * gates, sure]))
+    return np.array(rows), labels
+
+
 def revised(
     verdict: IntentVerdict, likely: Mapping[str, float], *, answered: bool = True
 ) -> IntentVerdict:
@@ -131,10 +151,15 @@ def revised(
 
     Where no reply is known, a verdict that is sure (STANDS) of another intent stands.
     """
-    open_to = {label: share for label, share in likely.items() if label not in verdict.barred}
-    ranked = [IntentScore(*pair) for pair in sorted(open_to.items(), key=lambda p: (-p[1], p[0]))]
-    winner = _winner(ranked, verdict.intent)
-    if not answered and _is_sure(verdict) and winner.intent != verdict.intent:
+    open_to = [pair for pair in likely.items() if pair[0] not in verdict.barred]
+    ranked = [IntentScore(*pair) for pair in sorted(open_to, key=lambda pair: (-pair[1], pair[0]))]
+    close = (one for one in ranked if one.confidence >= ranked[0].confidence - CLOSE)
+    winner = next((one for one in close if one.intent == verdict.intent), ranked[0])
+    if verdict.intent == UNKNOWN:
+        stands = math.exp(verdict.log_p.get(UNKNOWN, FLOOR)) >= NONE_STANDS
+    else:
+        stands = verdict.confidence >= STANDS
+    if stands and not answered and winner.intent != verdict.intent:
         return verdict
     known = [score for score in ranked if score.intent != UNKNOWN]
     confidence = known[0].confidence if winner.intent == UNKNOWN else winner.confidence
@@ -149,59 +174,10 @@ def revised(
     )
 
 
-def _is_sure(verdict: IntentVerdict) -> bool:
-    if verdict.intent == UNKNOWN:
-        return math.exp(verdict.log_p.get(UNKNOWN, FLOOR)) >= NONE_STANDS
-    return verdict.confidence >= STANDS
-
-
-def _winner(ranked: Sequence[IntentScore], first: str) -> IntentScore:
-    """The most likely intent, or that of the ``first`` reading where it is as likely."""
-    close = (score for score in ranked if score.confidence >= ranked[0].confidence - CLOSE)
-    return next((score for score in close if score.intent == first), ranked[0])
-
-
-def join_rows(
-    head: Mapping[str, float], verdict: IntentVerdict, message: str, place: Place
-) -> tuple[Floats, tuple[str, ...]]:
-    """What the join weighs: a row for each label that either reading knows.
-
-    What the verdict bars has the least log probability there is; `revised` does not choose it.
-    """
-    labels = tuple(sorted({*verdict.log_p, *verdict.barred, *head}))
-    most = max(head.values(), default=0.0)
-    words = len(message.split())
-    length = math.log1p(words)
-    alone = verdict.confidence * (not place.answered)
-    gates = np.array([verdict.confidence, verdict.in_scope, float(place.answered), length, most])
-    rows = []
-    for label in labels:
-        likely = min(max(head.get(label, LEAST), LEAST), 1.0 - LEAST)
-        odds = np.log(likely / (1.0 - likely))
-        log_p = max(verdict.log_p.get(label, FLOOR), FLOOR)
-        p = np.exp(log_p)
-        own = [odds, log_p, p, odds * p, float(label in head)]
-        sure = alone * np.array([log_p, p, p * (words <= FEW_WORDS), label == verdict.intent])
-        rows.append(np.concatenate([own, odds * gates, log_p * gates, p * gates, sure]))
-    return np.array(rows), labels
-
-
 @lru_cache(maxsize=1)
 def shipped_turn_model() -> TurnModel | None:
-    """The fitted numbers that ship; None in a tree where they are yet to be made.
-
-    Raises KdsError when the file is damaged.
-    """
-    try:
-        return load_turn_model(SHIPPED_TURNS.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (ValueError, OSError) as error:
-        raise KdsError(
-            "the turn model that ships with KDS is damaged",
-            where=str(SHIPPED_TURNS),
-            hint="reinstall KDS",
-        ) from error
+    """The fitted numbers that ship."""
+    return read_shipped(FITTED / "turns.npz", load_turn_model)
 
 
 def turn_model_for(labels: Collection[str]) -> TurnModel | None:
@@ -212,39 +188,29 @@ def turn_model_for(labels: Collection[str]) -> TurnModel | None:
 
 def load_turn_model(content: bytes) -> TurnModel:
     """Read what `dump_turn_model` wrote. Raises ValueError for anything else."""
-    try:
-        return _read(content)
-    except (KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"not a turn model: {error}") from error
-
-
-def _read(content: bytes) -> TurnModel:
-    with np.load(io.BytesIO(content), allow_pickle=False) as found:
-        return TurnModel(
-            labels=tuple(map(str, found["labels"])),
-            weights=found["weights"].astype(np.float32),
-            bias=found["bias"],
-            meaning=Linear(found["meaning"].astype(np.float32), found["meaning_bias"]),
-            centre=found["centre"],
-            scale=found["scale"],
-            join=found["join"],
-            join_bias=float(found["join_bias"]),
-        )
+    found = unpacked(content)
+    return TurnModel(
+        labels=tuple(map(str, found["labels"])),
+        weights=found["weights"].astype(np.float32),
+        bias=found["bias"],
+        meaning=Linear(found["meaning"].astype(np.float32), found["meaning_bias"]),
+        centre=found["centre"],
+        scale=found["scale"],
+        join=found["join"],
+        join_bias=float(found["join_bias"]),
+    )
 
 
 def dump_turn_model(model: TurnModel) -> bytes:
     """The model as a compressed `.npz` of plain arrays; the weights in half precision."""
-    out = io.BytesIO()
-    np.savez_compressed(
-        out,
-        labels=np.array(model.labels),
-        weights=model.weights.astype(np.float16),
-        bias=model.bias,
-        meaning=model.meaning.weights.astype(np.float16),
-        meaning_bias=model.meaning.bias,
-        centre=model.centre,
-        scale=model.scale,
-        join=model.join,
-        join_bias=np.array(model.join_bias),
-    )
-    return out.getvalue()
+    return packed({
+        "labels": np.array(model.labels),
+        "weights": model.weights.astype(np.float16),
+        "bias": model.bias,
+        "meaning": model.meaning.weights.astype(np.float16),
+        "meaning_bias": model.meaning.bias,
+        "centre": model.centre,
+        "scale": model.scale,
+        "join": model.join,
+        "join_bias": np.array(model.join_bias),
+    })  # fmt: skip

@@ -148,9 +148,9 @@ class PromptFile(_Keys):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    patterns: tuple[IntentPattern, ...]
-    excludes: tuple[IntentPattern, ...]
-    needs: tuple[IntentPattern, ...]
+    patterns: tuple[IntentPattern, ...] = ()
+    excludes: tuple[IntentPattern, ...] = ()
+    needs: tuple[IntentPattern, ...] = ()
     body: str
     body_line: int
     path: Path

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import open_model
 from kds.router.language.analysis import Language
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolution, Resolver, apply_edits

@@ -17,8 +17,8 @@ from kds.router.discourse.mentions import is_request, judged, mentions_in
 from kds.router.discourse.reply import closing_sentence
 from kds.router.discourse.symptoms import reports_success, reports_symptom
 from kds.router.english import load_english
-from kds.router.intents.evidence import bare_request
-from kds.router.intents.message_parts import MAX_PARTS, split_message
+from kds.router.intents.patterns import bare_request
+from kds.router.intents.requests import MAX_PARTS, split_message
 from kds.router.language.lexicon import forms, is_plural, readings, singular, with_plurals
 from kds.router.language.misspelling import doubts, spelt
 from kds.router.language.other_languages import is_foreign

@@ -13,8 +13,8 @@ from kds.brain.yaml_files import loading
 from kds.learning.teaching import Known, known_in
 from kds.router.decide import Precision
 from kds.router.english import English, load_english
+from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
 from kds.router.language.analysis import open_language
 from kds.router.prompts.library import PromptLibrary

@@ -25,7 +25,7 @@ from kds.brain.yaml_files import UNSAVED, read_text
 from kds.learning.teaching import known_in
 from kds.router.classify import make_classify
 from kds.router.english import load_english
-from kds.router.intents.model_cache import open_model
+from kds.router.intents.fitted import open_model
 from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile

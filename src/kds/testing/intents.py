@@ -16,12 +16,11 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from kds.api.measures import mean, share, timed
+from kds.api.measures import calibration_error, mean, share, timed
 from kds.brain.errors import ExampleFileError, KdsError, Problem
 from kds.brain.turn import UNKNOWN
-from kds.router.intents.evidence import Situation
-from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
+from kds.router.intents.patterns import Situation
 from kds.router.intents.policy import decide
 from kds.testing.examples import AnyOf, Bench, Example, Row, Text, read_examples, times
 
@@ -136,8 +135,7 @@ def _figures(rows: Sequence[Row]) -> Row:
     outside = [row for row in rows if row["intents"] == (UNKNOWN,)]
     ece = rejected = None
     if inside:
-        confidences = [row["confidence"] for row in inside]
-        ece = expected_calibration_error(confidences, [row["best_right"] for row in inside])
+        ece = calibration_error([(row["confidence"], row["best_right"]) for row in inside])
         accepted = np.quantile([row["in_scope"] for row in inside], 1.0 - ACCEPTED)
         rejected = share(bool(row["in_scope"] < accepted) for row in outside)
     return {

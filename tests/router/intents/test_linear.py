@@ -1,14 +1,9 @@
 import numpy as np
 import pytest
 
+from kds.api.measures import calibration_error
 from kds.router.intents import linear
-from kds.router.intents.linear import (
-    COST,
-    Calibrator,
-    Linear,
-    expected_calibration_error,
-    log_softmax,
-)
+from kds.router.intents.linear import COST, Calibrator, Linear, log_softmax
 
 
 def sample(size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -22,7 +17,7 @@ def test_confidence_is_the_share_of_right_answers() -> None:
     calibrator = Calibrator.fit(*sample(2000, seed=1))
     signs, right = sample(2000, seed=2)
     confidence = calibrator.probabilities(signs)
-    assert expected_calibration_error(confidence.tolist(), right.tolist()) <= 0.03
+    assert calibration_error([*zip(confidence, right, strict=True)]) <= 0.03
 
 
 def test_a_softmax_regression_equals_that_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,8 +45,3 @@ def test_all_answers_right_is_not_a_reason_for_certainty() -> None:
     signs, _ = sample(40, seed=4)
     calibrator = Calibrator.fit(signs, np.ones(40, dtype=bool))
     assert 0.8 < float(calibrator.probabilities(signs[:1])[0]) < 1.0
-
-
-def test_the_error_is_the_distance_of_confidence_and_truth() -> None:
-    overconfident = expected_calibration_error([0.95] * 100, [True] * 60 + [False] * 40)
-    assert overconfident == pytest.approx(0.35)

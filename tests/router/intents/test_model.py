@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kds.api.measures import calibration_error
 from kds.brain.turn import UNKNOWN
-from kds.router.intents.evidence import IntentRules, IntentVerdict, Situation
-from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
+from kds.router.intents.patterns import IntentVerdict, Situation
 from kds.router.pattern import Pattern
-from kds.router.prompts.promptfile import IntentPattern
+from kds.router.prompts.promptfile import IntentPattern, PromptFile
 
 UNSEEN = Path(__file__).parent / "unseen_messages.tsv"
 COLOURS = [
@@ -21,6 +21,13 @@ COLOURS = [
 def literal(text: str, weight: float, *, exact: bool = False) -> IntentPattern:
     pattern = Pattern.literal(text, where="x:1", exact=exact)
     return IntentPattern(text, pattern, weight, exact, "x:1")
+
+
+def agent(*patterns: IntentPattern, priority: int = 50, needs: str = "") -> PromptFile:
+    needed = (literal(needs, 1),) if needs else ()
+    return PromptFile.model_construct(
+        patterns=patterns, priority=priority, excludes=(), needs=needed, context=()
+    )
 
 
 FOLLOWING = Situation(previous_intent="PLAN", has_session=True)
@@ -43,9 +50,10 @@ def test_unseen_messages_find_their_intent(unseen: list[tuple[IntentVerdict, str
 def test_confidence_is_about_the_share_of_right_verdicts(
     unseen: list[tuple[IntentVerdict, str]],
 ) -> None:
-    right = [verdict.intent == intent != UNKNOWN for verdict, intent in unseen]
-    error = expected_calibration_error([verdict.confidence for verdict, _ in unseen], right)
-    assert error <= 0.05
+    pairs = [
+        (verdict.confidence, verdict.intent == intent != UNKNOWN) for verdict, intent in unseen
+    ]
+    assert calibration_error(pairs) <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -71,17 +79,13 @@ def test_an_image_speaks_for_looking_at_it(packaged_model: IntentModel) -> None:
     assert shown.intent == "ANALYZE_SCREENSHOT"
 
 
-def test_priority_decides_between_patterns_that_tie() -> None:
-    rules = [
-        IntentRules("RED", 20, (literal("now", 0.5),)),
-        IntentRules("BLUE", 10, (literal("now", 0.5),)),
-    ]
-    assert IntentModel.fit_examples(COLOURS, rules).score("now").intent == "BLUE"
-    swapped = [
-        IntentRules("RED", 10, rules[0].patterns),
-        IntentRules("BLUE", 20, rules[1].patterns),
-    ]
-    assert IntentModel.fit_examples(COLOURS, swapped).score("now").intent == "RED"
+@pytest.mark.parametrize("first", ["RED", "BLUE"])
+def test_priority_decides_between_patterns_that_tie(first: str) -> None:
+    agents = {
+        name: agent(literal("now", 0.5), priority=10 if name == first else 20)
+        for name in ("RED", "BLUE")
+    }
+    assert IntentModel.fit_examples(COLOURS, agents).score("now").intent == first
 
 
 def test_one_intent_is_not_enough() -> None:
@@ -117,8 +121,8 @@ def test_what_no_intent_looks_like_is_learned_without_an_example_of_it() -> None
 
 
 def test_patterns_speak_for_a_message_being_in_scope() -> None:
-    rules = [IntentRules("LIFT", 10, (literal("hoist", 0.9),))]
-    plain, ruled = IntentModel.fit_examples(TASKS), IntentModel.fit_examples(TASKS, rules)
+    agents = {"LIFT": agent(literal("hoist", 0.9))}
+    plain, ruled = IntentModel.fit_examples(TASKS), IntentModel.fit_examples(TASKS, agents)
     text = "hoist yon mast"
     assert ruled.score(text).in_scope >= 0.9 > plain.score(text).in_scope
 
@@ -135,16 +139,13 @@ def test_a_huge_message_is_read_at_its_ends(packaged_model: IntentModel) -> None
     assert packaged_model.score(text).intent == "TEST"
 
 
-NEEDY = IntentRules(
-    "RED",
-    patterns=(literal("paint", 0.9), literal("red", 0.9, exact=True)),
-    needs=(literal("red", 1),),
-)
+PAINT, RED = literal("paint", 0.9), literal("red", 0.9, exact=True)
+NEEDY = {"RED": agent(PAINT, RED, needs="red")}
 
 
 def test_an_intent_that_lacks_a_word_is_neither_chosen_nor_offered() -> None:
-    free = IntentModel.fit_examples(COLOURS, [IntentRules("RED", patterns=NEEDY.patterns)])
-    held = IntentModel.fit_examples(COLOURS, [NEEDY])
+    free = IntentModel.fit_examples(COLOURS, {"RED": agent(PAINT, RED)})
+    held = IntentModel.fit_examples(COLOURS, NEEDY)
     assert free.score("paint the gate").intent == "RED"
     verdict = held.score("paint the gate")
     assert (verdict.intent, verdict.barred, verdict.alternatives) == ("BLUE", {"RED"}, ())
@@ -153,7 +154,7 @@ def test_an_intent_that_lacks_a_word_is_neither_chosen_nor_offered() -> None:
 
 
 def test_an_example_is_chosen_without_the_word_it_needs() -> None:
-    model = IntentModel.fit_examples([*COLOURS, ("the usual colour", "RED")], [NEEDY])
+    model = IntentModel.fit_examples([*COLOURS, ("the usual colour", "RED")], NEEDY)
     exact = model.score_example("The usual  colour")
     assert exact is not None
     assert exact.intent == "RED"
@@ -161,8 +162,8 @@ def test_an_example_is_chosen_without_the_word_it_needs() -> None:
 
 
 def test_where_every_intent_lacks_its_word_none_is_chosen() -> None:
-    rules = [IntentRules(name, needs=(literal("crayon", 1),)) for name in ("RED", "BLUE")]
-    verdict = IntentModel.fit_examples(COLOURS, rules).score("paint the gate")
+    agents = {name: agent(needs="crayon") for name in ("RED", "BLUE")}
+    verdict = IntentModel.fit_examples(COLOURS, agents).score("paint the gate")
     assert (verdict.intent, verdict.confidence) == (UNKNOWN, 0.0)
 
 

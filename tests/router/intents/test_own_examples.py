@@ -5,8 +5,8 @@ from time import process_time
 import numpy as np
 import pytest
 
+from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 
 DASHBOARD = "give the dashboard some love"
@@ -68,16 +68,17 @@ def test_hardly_any_shipped_example_is_read_differently(
 
 
 def test_the_shared_model_stays_as_it_was(shared: IntentModel) -> None:
-    before = shared.learned.linear.weights.copy()
+    before = shared.learned.fit.linear.weights.copy()
     assert shared.score_example(DASHBOARD) is None
     assert shared.with_own(TAUGHT).learned is shared.learned
-    assert np.array_equal(shared.learned.linear.weights, before)
+    assert np.array_equal(shared.learned.fit.linear.weights, before)
     assert shared.score_example(DASHBOARD) is None
 
 
 def test_what_no_agent_has_is_left_out(shared: IntentModel) -> None:
-    assert shared.with_own([("water the plants", "GARDEN")]).own is None
-    assert shared.with_own([]).own is None
+    for taught in ([("water the plants", "GARDEN")], []):
+        own = shared.with_own(taught)
+        assert (own.own, own.own_linear) == ({}, None)
 
 
 def test_teaching_takes_hundredths_of_a_second(shared: IntentModel) -> None:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from kds.router.english import words
-from kds.router.intents.evidence import is_lead_in, without_lead_in
+from kds.router.intents.patterns import is_lead_in, without_lead_in
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 

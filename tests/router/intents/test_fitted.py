@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import KdsError
-from kds.router.intents import model_cache
 from kds.router.intents.examples import examples_key, examples_of
-from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import (
+from kds.router.intents.fitted import (
     KEPT,
     dump,
     open_model,
+    read_shipped,
     shipped_model,
     shipped_rows,
     undump,
 )
+from kds.router.intents.model import IntentModel
 from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import IntentPattern, PromptFile
@@ -31,7 +31,9 @@ MESSAGES = ("Make it purple", "continue", "where were we?", "asdf", "", "commit 
 @pytest.fixture(scope="module")
 def few(library: PromptLibrary) -> tuple[PromptFile, ...]:
     """Agents with a handful of examples each: quick to fit."""
-    return tuple(replace(prompt, examples=prompt.examples[:6]) for prompt in library.agents())
+    return tuple(
+        prompt.model_copy(update={"examples": prompt.examples[:6]}) for prompt in library.agents()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +76,14 @@ def test_a_damaged_file_is_replaced(
 @settings(max_examples=30)
 def test_half_a_file_is_never_read_as_a_model(small: IntentModel, share: float) -> None:
     whole = dump(small.learned)
-    with pytest.raises(ValueError, match="not a model cache"):
+    with pytest.raises(ValueError, match="not a"):
         undump(whole[: int(share * len(whole))])
 
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     np.savez(path, header=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"not a model cache|pickle"):
+    with pytest.raises(ValueError, match="not a"):
         undump(path.read_bytes())
 
 
@@ -100,9 +102,10 @@ def test_other_examples_or_patterns_are_another_model(
 ) -> None:
     open_model(few, tmp_path)
     assert not open_model(tuple(reversed(few)), tmp_path).fitted
-    more = (replace(few[0], examples=(*few[0].examples, "one more")), *few[1:])
-    other_weight = replace(few[0].patterns[0], weight=0.123)
-    heavier = (replace(few[0], patterns=(other_weight, *few[0].patterns[1:])), *few[1:])
+    first, *others = few
+    more = (first.model_copy(update={"examples": (*first.examples, "one more")}), *others)
+    patterns = (replace(first.patterns[0], weight=0.123), *first.patterns[1:])
+    heavier = (first.model_copy(update={"patterns": patterns}), *others)
     assert open_model(more, tmp_path).fitted
     assert open_model(heavier, tmp_path).fitted
 
@@ -110,13 +113,15 @@ def test_other_examples_or_patterns_are_another_model(
 def test_the_model_that_ships_is_that_of_the_packaged_prompts(library: PromptLibrary) -> None:
     shipped = shipped_model()
     assert shipped is not None
-    assert shipped.key == examples_key(*examples_of(library.prompts())), "run `make model`"
+    examples, agents = examples_of(library.prompts())
+    assert shipped.key == examples_key(examples, agents.values()), "run `make model`"
 
 
 def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
     first, *others = library.agents()
     pattern = Pattern.literal("zorble it", where="x:1", exact=True)
-    mine = replace(first, patterns=(IntentPattern("zorble it", pattern, 1.0, True, "x:1"),))
+    patterns = (IntentPattern("zorble it", pattern, 1.0, True, "x:1"),)
+    mine = first.model_copy(update={"patterns": patterns})
     opened = open_model([mine, *others])
     assert not opened.fitted
     assert opened.model.score("zorble it").intent == first.intent
@@ -136,13 +141,10 @@ DEPLOYS = (
 def deploying(library: PromptLibrary) -> IntentModel:
     """The packaged agents and one with six examples."""
     agents = library.agents()
-    deployer = replace(
-        next(one for one in agents if one.intent == "METRICS"),
+    deployer = PromptFile.model_construct(
+        name="deployer",
         intent="DEPLOY",
         description="Deploy the app to staging or production",
-        patterns=(),
-        needs=(),
-        context=(),
         examples=DEPLOYS,
     )
     return open_model([*agents, deployer]).model
@@ -168,32 +170,28 @@ def test_an_added_intent_is_known_to_the_whole_model(
 
 
 def test_an_intent_is_added_within_half_a_second(library: PromptLibrary) -> None:
-    examples, rules = examples_of(library.prompts())
-    base = shipped_rows()
+    examples, agents = examples_of(library.prompts())
+    more, base = [(text, "DEPLOY") for text in DEPLOYS], shipped_rows()
     begun = process_time()
-    IntentModel.fit_examples([*examples, *((text, "DEPLOY") for text in DEPLOYS)], rules, base=base)
+    IntentModel.fit_examples([*examples, *more], agents, base=base)
     assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
 
 
-def test_a_damaged_model_of_the_package_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_model_of_the_package_is_named(tmp_path: Path) -> None:
     (tmp_path / "intents.npz").write_bytes(b"torn")
-    monkeypatch.setattr(model_cache, "SHIPPED", tmp_path / "intents.npz")
-    shipped_model.cache_clear()
     with pytest.raises(KdsError, match="damaged"):
-        shipped_model()
-    shipped_model.cache_clear()
+        read_shipped(tmp_path / "intents.npz", undump)
+    assert read_shipped(tmp_path / "none.npz", undump) is None
 
 
 def test_neither_fitting_nor_routing_needs_scipy(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules |= {'scipy': None, 'sklearn': None}\n"
-        "from dataclasses import replace; from pathlib import Path\n"
+        "from pathlib import Path\n"
         "from kds.router.prompts.library import PromptLibrary\n"
-        "from kds.router.intents.model_cache import open_model\n"
+        "from kds.router.intents.fitted import open_model\n"
         "agents = PromptLibrary.load().agents()\n"
-        "few = [replace(one, examples=one.examples[:6]) for one in agents]\n"
+        "few = [one.model_copy(update={'examples': one.examples[:6]}) for one in agents]\n"
         f"opened = [open_model(agents), open_model(few, Path({str(tmp_path)!r}))]\n"
         "assert all(one.model.score('commit this').intent == 'COMMIT' for one in opened)\n"
         "print([one.fitted for one in opened])"

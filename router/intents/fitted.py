@@ -1,0 +1,228 @@
+"""Fitted models on disk, so that messages need not wait for a fit.
+
+The model of the packaged prompts ships with them. That of a workspace's own prompts is fitted on
+top of it at the first message, and kept in the workspace: one `.npz` file of plain arrays, named
+by a hash of everything the fit depends on. A file that cannot be read counts as not there.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from kds.brain.encoder import shared_encoder
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.files import PrivateFile, make_private_folder
+from kds.router.intents.examples import examples_key, examples_of, fingerprints
+from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
+from kds.router.intents.linear import Calibrator, Linear, Matrix, packed, unpacked
+from kds.router.intents.model import IntentModel, Learned
+from kds.router.intents.patterns import Prompts, find_patterns
+from kds.router.intents.training import Fit, Mix
+from kds.router.prompts.promptfile import PromptFile
+
+FORMAT: Final = 9
+"""Raise it when features, training or this file change: older caches are then not used."""
+
+FITTED: Final = Path(__file__).parent.parent / "fitted"
+SHIPPED: Final = "intents.npz"
+"""The model of the packaged prompts, part of the package."""
+
+ROWS: Final = "example_rows.npz"
+"""Beside it: the features of their examples, to fit others on top of them."""
+
+KEPT: Final = 3
+"""Cache files that stay: a user who tries two branches of prompts should not wait each time."""
+
+Shipped = TypeVar("Shipped")
+
+LENT_FOR: Final = 30
+"""Examples of an added intent that patterns are tried on."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """A model, whether it had to be fitted, and what went wrong with the cache on the way."""
+
+    model: IntentModel
+    fitted: bool
+    warnings: tuple[str, ...] = ()
+
+
+def open_model(
+    prompts: Sequence[PromptFile], cache_dir: Path | None = None, *, may_write: bool = True
+) -> OpenedModel:
+    """The model of these prompts: from the cache, or fitted, and stored there if it ``may_write``.
+
+    A cache that cannot be read or written costs time, not the answer: it ends in a warning.
+    """
+    examples, agents = examples_of(prompts)
+    shipped = shipped_model()
+    if shipped is not None:
+        agents = lent_patterns(agents, shipped.labels)
+        if np.array_equal(shipped.taught, fingerprints(examples)):
+            # patterns may differ: they are not part of the linear model
+            return OpenedModel(IntentModel(shipped, agents), fitted=False)
+    warnings: list[str] = []
+    path = None
+    if cache_dir is not None:
+        depends = [
+            *(FORMAT, *map(version, ("kds-router", "numpy", "regex")), shared_encoder().available),
+            *(shipped and shipped.key, examples_key(examples, agents.values())),
+        ]
+        digest = hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:24]
+        path = cache_dir / f"intents-{digest}.npz"
+        try:
+            if (content := PrivateFile(path).read()) is not None:
+                return OpenedModel(IntentModel(undump(content), agents), fitted=False)
+        except (StoreError, ValueError) as error:
+            warnings.append(f"{path}: the model cannot be read ({error}); fitted anew")
+    model = IntentModel.fit_examples(examples, agents, base=shipped_rows())
+    if path is not None and may_write:
+        warnings += _stored(model.learned, path)
+    return OpenedModel(model, fitted=True, warnings=tuple(warnings))
+
+
+def _stored(learned: Learned, path: Path) -> list[str]:
+    """Store a model; what went wrong with it."""
+    try:
+        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        PrivateFile(path).replace(dump(learned))
+        others = [file for file in path.parent.glob("intents-*.npz") if file != path]
+        others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
+        for file in others[KEPT - 1 :]:
+            file.unlink(missing_ok=True)
+    except (OSError, StoreError) as error:
+        return [f"{path}: the model cannot be kept ({error}); next time it is fitted again"]
+    return []
+
+
+def lent_patterns(agents: Prompts, shipped: Sequence[str]) -> Prompts:
+    """The agents, where patterns that match examples of an added intent count for it as well.
+
+    "Any command" speaks for the intent that has this pattern; as soon as somebody adds an agent for
+    some commands, it speaks for that one too: by the share of its examples that it matches.
+    """
+    added = agents.keys() - {*shipped}
+    lent = dict(agents)
+    for intent in added if len(added) < len(agents) else ():
+        agent = agents[intent]
+        texts = [*agent.examples, agent.description][:LENT_FOR]
+        found = [
+            pattern
+            for text in texts
+            for finding in find_patterns(agents, [*agents], [text])
+            for pattern in finding.fired
+        ]
+        more = [
+            replace(pattern, weight=pattern.weight * count / len(texts))
+            for pattern, count in Counter(found).items()
+            if not pattern.exact and pattern not in agent.patterns
+        ]
+        lent[intent] = agent.model_copy(update={"patterns": (*agent.patterns, *more)})
+    return lent
+
+
+# What ships
+
+
+@lru_cache(maxsize=1)
+def shipped_model() -> Learned | None:
+    """The numbers of the packaged prompts, fitted before they were shipped (`make model`)."""
+    return read_shipped(FITTED / SHIPPED, undump)
+
+
+def read_shipped(path: Path, read: Callable[[bytes], Shipped]) -> Shipped | None:
+    """What ``read`` makes of a file that ships; None in a tree where it is yet to be made.
+
+    Raises KdsError when it is damaged.
+    """
+    try:
+        return read(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        message = "a model that ships with KDS is damaged"
+        raise KdsError(message, where=str(path), hint="reinstall KDS") from error
+
+
+def ship_model(prompts: Sequence[PromptFile], folder: Path = FITTED) -> None:
+    """Fit the model of ``prompts`` from nothing, and write it where it ships from."""
+    learned = IntentModel.fit(prompts).learned
+    rows = vectors([readable(text) for text, _ in examples_of(prompts)[0]])
+    words = rows[:, :WORD_PLACES]
+    folder.mkdir(exist_ok=True)
+    (folder / SHIPPED).write_bytes(dump(learned, np.float16))
+    (folder / ROWS).write_bytes(
+        packed({
+            "key": np.array(learned.key),
+            "places": np.flatnonzero(words).astype(np.uint32),
+            "words": words[words != 0].astype(np.float16),
+            "meanings": rows[:, WORD_PLACES:].astype(np.float16),
+        })
+    )  # fmt: skip
+    shipped_model.cache_clear()
+
+
+def shipped_rows() -> tuple[Learned, Matrix] | None:
+    """The shipped model with what it was fitted on; None where they do not belong together."""
+    learned = shipped_model()
+    found = read_shipped(FITTED / ROWS, unpacked)
+    if learned is None or found is None or str(found["key"]) != learned.key:
+        return None
+    rows: Matrix = np.zeros((len(learned.taught), WIDTH), dtype=np.float32)
+    words = np.zeros((len(rows), WORD_PLACES), dtype=np.float32)
+    np.put(words, found["places"], found["words"])
+    rows[:, :WORD_PLACES] = words
+    if shared_encoder().available:
+        rows[:, WORD_PLACES:] = found["meanings"]
+    return learned, rows
+
+
+def dump(learned: Learned, precision: type[np.floating[Any]] = np.float32) -> bytes:
+    """The learned numbers as the bytes of an `.npz` file; compressed ones in half precision."""
+    fit = learned.fit
+    arrays = {
+        "format": np.array(FORMAT),
+        "key": np.array(learned.key),
+        "labels": np.array(learned.labels),
+        "taught": learned.taught,
+        "weights": fit.linear.weights.astype(precision),
+        "bias": fit.linear.bias,
+        "means": fit.means.astype(precision),
+        "mix": np.array(astuple(fit.mix)),
+    }
+    for name, model in (("calibrator", fit.calibrator), ("scope", fit.scope)):
+        if model is not None:
+            arrays[name] = np.stack([model.mean, model.scale, model.weights])
+            arrays[f"{name}_bias"] = np.array(model.bias)
+    return packed(arrays, compressed=precision is np.float16)
+
+
+def undump(content: bytes) -> Learned:
+    """The inverse of `dump`. Raises ValueError when the bytes are not a whole file of a model."""
+    found = unpacked(content)
+    if found.get("format") != FORMAT:
+        raise ValueError("not a model of this version")
+    labels = tuple(map(str, found["labels"]))
+    weights, means = (found[name].astype(np.float32) for name in ("weights", "means"))
+    if {weights.shape, means.shape} != {(WIDTH, len(labels))}:
+        raise ValueError("not a whole model")
+    models = {
+        name: Calibrator(mean, scale, signs, float(found[f"{name}_bias"]))
+        for name in ("calibrator", "scope")
+        if name in found
+        for mean, scale, signs in [found[name]]
+    }
+    mix = Mix(*map(float, found["mix"]))
+    linear = Linear(weights, found["bias"])
+    fit = Fit(linear, means, mix, models["calibrator"], models.get("scope"))
+    return Learned(labels, fit, found["taught"], str(found["key"]))
