@@ -113,7 +113,3 @@ class RemovedError(StoreError):
 
 class DispatchError(KdsError):
     """An agent or its prompt could not be picked or rendered."""
-
-
-class PipelineError(KdsError):
-    """A list of steps was put together whose needs are not met."""

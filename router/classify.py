@@ -1,13 +1,11 @@
 """The step that says what a message wants: intent, confidence, alternatives, what comes second.
 
-Reads   message, history, context, references, expanded, context_ref, context_switch
-Writes  intent, confidence, in_scope, alternatives, secondary_intents
-Never   decides whether to act on it; that is for dispatch.
+Whether to act on it is for dispatch.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import UNKNOWN, IntentScore, Turn
@@ -56,23 +54,15 @@ LEAST_LETTERS: Final = 2
 _SAID_CHARS: Final = 300
 """Characters of an earlier message that are searched for the thing: it is named early."""
 
-READS: Final = frozenset(
-    {"message", "history", "context", "references", "expanded", "context_ref", "context_switch"}
-)
-WRITES: Final = frozenset({"intent", "confidence", "in_scope", "alternatives", "secondary_intents"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    text: str
-    verdict: IntentVerdict
-
-
-Analyse = Callable[[str], Analysis]
+Requests = Sequence[tuple[str, IntentVerdict]]
+"""The requests of a message that holds several, as written, each with its verdict."""
 
 
 def make_classify(
-    model: IntentModel, turns: TurnModel | None = None, *, analyse: Analyse | None = None
+    model: IntentModel,
+    turns: TurnModel | None = None,
+    *,
+    analyse: Callable[[str], Analysis] | None = None,
 ) -> Step:
     """The classify step over a fitted model, and what real turns say beside it.
 
@@ -82,16 +72,19 @@ def make_classify(
     def classify(told: Turn) -> Turn:
         turn = _plainly(told)
         verdict, requests = first_reading(model, turn)
-        notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
+        notes = [f"{verdict.intent}: '{text}'" for text, verdict in requests]
         answered = _answered(model, turn)
         if answered is not None:
             verdict, requests = answered, ()
-            notes = ("it answers what the reply proposes",)
+            notes = ["it answers what the reply proposes"]
         elif turns is not None:
             place = place_of(turn)
             verdict = turns.read(turn.message, place, verdict)
-            verdict = by_grammar(turn.message, place, verdict)
-        secondary = dict.fromkeys(request.verdict.intent for request in requests[1:])
+            if analyse is not None and may_be_report(verdict, place, model.agents):
+                shouted = turn.message.isupper()
+                analysis = analyse(turn.message.lower() if shouted else turn.message)
+                verdict = as_report(verdict, symptoms_of(model.agents), analysis)
+        secondary = dict.fromkeys(verdict.intent for _, verdict in requests[1:])
         secondary.pop(verdict.intent, None)
         summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
         return replace(
@@ -104,14 +97,7 @@ def make_classify(
             notes=(*turn.notes, summary, *notes, *verdict.notes),
         )
 
-    def by_grammar(message: str, place: Place, verdict: IntentVerdict) -> IntentVerdict:
-        intent = symptoms_of(model.agents)
-        if analyse is None or intent is None or not may_be_report(verdict, place, model.agents):
-            return verdict
-        shouted = message.isupper()
-        return as_report(verdict, intent, analyse(message.lower() if shouted else message))
-
-    return Step("classify", READS, WRITES, classify)
+    return Step("classify", classify)
 
 
 def _plainly(turn: Turn) -> Turn:
@@ -123,7 +109,7 @@ def _plainly(turn: Turn) -> Turn:
     return turn if message == turn.message else replace(turn, message=message, expanded=expanded)
 
 
-def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequence["_Request"]]:
+def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Requests]:
     """The verdict of examples and patterns, and the requests of a message that holds several.
 
     An example is one request, whatever stands in it: its prompt says what it asks for.
@@ -133,8 +119,23 @@ def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequen
     situation = _situation(turn)
     requests = _requests(model, turn.expanded or turn.message, situation)
     if requests:
-        return requests[0].verdict, requests
+        return requests[0][1], requests
     return model.score(turn.message, turn.expanded or None, situation), ()
+
+
+def _requests(model: IntentModel, text: str, situation: Situation) -> Requests:
+    """The requests of a message when it holds confident ones of different kinds, else none."""
+    parts = split_message(text)
+    kept: list[tuple[str, IntentVerdict]] = []
+    for number, part in enumerate(parts, 1):
+        if number == len(parts) and not kept:
+            return ()  # the last one would be alone
+        verdict = model.score(part, part, situation)
+        first = model.agents.get(kept[0][1].intent) if kept else None
+        absorbed = first is not None and verdict.intent in first.absorbs
+        if verdict.intent != model.none and verdict.confidence >= PART_MIN and not absorbed:
+            kept.append((part, verdict))
+    return kept if len({verdict.intent for _, verdict in kept}) > 1 else ()
 
 
 def _answered(model: IntentModel, turn: Turn) -> IntentVerdict | None:
@@ -168,9 +169,9 @@ def place_of(turn: Turn) -> Place:
     return Place(earlier, previous, answered)
 
 
-def symptoms_of(agents: Prompts) -> str | None:
-    """The intent that reports of symptoms go to, where there is one."""
-    return next((intent for intent, agent in agents.items() if agent.symptoms), None)
+def symptoms_of(agents: Prompts) -> str:
+    """The intent that reports of symptoms go to; "" where there is none."""
+    return next((intent for intent, agent in agents.items() if agent.symptoms), "")
 
 
 def may_be_report(verdict: IntentVerdict, place: Place, agents: Prompts) -> bool:
@@ -178,41 +179,41 @@ def may_be_report(verdict: IntentVerdict, place: Place, agents: Prompts) -> bool
 
     A complaint behind a reply of the assistant corrects it as often as not; the models tell.
     """
-    intent = symptoms_of(agents)
-    if intent is None or intent not in {*verdict.log_p} - verdict.barred:
+    intent, found = symptoms_of(agents), agents.get(verdict.intent)
+    if intent not in {*verdict.log_p} - verdict.barred:
         return False
-    found = agents.get(verdict.intent)
     if place.answered and found is not None and found.corrects:
         return False
     return verdict.intent in {*agents[intent].symptoms, intent}
 
 
 def as_report(verdict: IntentVerdict, intent: str, analysis: Analysis) -> IntentVerdict:
-    """``verdict``, but ``intent`` where a symptom is reported; UNKNOWN for good news of its end."""
-    if reports_symptom(analysis):
-        sure = verdict.confidence if verdict.intent == intent else 0.0
-        found = _overruled(verdict, intent, "the message reports a symptom")
-        return replace(
-            found,
-            confidence=max(sure, REPORTED),
-            in_scope=max(verdict.in_scope, IN_SCOPE_MIN),
-        )
-    if reports_success(analysis):
-        return _overruled(verdict, UNKNOWN, "the message says that all is well")
-    return verdict
+    """``verdict``, but ``intent`` where a symptom is reported; UNKNOWN for good news of its end.
 
-
-def _overruled(verdict: IntentVerdict, intent: str, note: str) -> IntentVerdict:
-    """``verdict`` for another intent; all others are as likely as such readings are wrong."""
+    All others are then as likely as such readings are wrong.
+    """
+    symptom = reports_symptom(analysis)
+    if not symptom and not reports_success(analysis):
+        return verdict
+    now = intent if symptom else UNKNOWN
+    note = "the message reports a symptom" if symptom else "the message says that all is well"
     scores = (IntentScore(verdict.intent, verdict.confidence), *verdict.alternatives)
     others = tuple(
         IntentScore(score.intent, min(score.confidence, 1.0 - REPORTED))
         for score in scores
-        if score.intent != intent
+        if score.intent != now
     )[:MAX_ALTERNATIVES]
-    notes = (*verdict.notes, note)
-    best = max((score.confidence for score in others), default=0.0)
-    return replace(verdict, intent=intent, confidence=best, alternatives=others, notes=notes)
+    sure = max((score.confidence for score in others), default=0.0)
+    if symptom:
+        sure = max(verdict.confidence if verdict.intent == intent else 0.0, REPORTED)
+    return replace(
+        verdict,
+        intent=now,
+        confidence=sure,
+        in_scope=max(verdict.in_scope, IN_SCOPE_MIN) if symptom else verdict.in_scope,
+        alternatives=others,
+        notes=(*verdict.notes, note),
+    )
 
 
 def _situation(turn: Turn) -> Situation:
@@ -238,23 +239,3 @@ def _points_to_known(turn: Turn) -> bool:
         for entry in turn.context
         for word in stems(entry.user_message[:_SAID_CHARS])
     )
-
-
-def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_Request]:
-    """The requests of a message when it holds confident ones of different kinds, else none."""
-    parts = split_message(text)
-    if len(parts) < 2:
-        return ()
-    kept: list[_Request] = []
-    for number, part in enumerate(parts, 1):
-        if number == len(parts) and not kept:
-            return ()  # the last one would be alone
-        request = _Request(part, model.score(part, part, situation))
-        if request.verdict.intent == model.none or request.verdict.confidence < PART_MIN:
-            continue
-        first = model.agents.get(kept[0].verdict.intent) if kept else None
-        if first is not None and request.verdict.intent in first.absorbs:
-            continue
-        kept.append(request)
-    different = {request.verdict.intent for request in kept}
-    return kept if len(different) > 1 else ()

@@ -1,14 +1,7 @@
-"""The step that decides: act, ask or abstain; which session, which agent, which prompt.
-
-Reads   message, at, context, references, expanded, context_ref, context_switch, intent,
-        confidence, in_scope, alternatives, secondary_intents, english
-Writes  action, question, candidates, session_id, agent, prompt_file, prompt
-Never   changes the intent, touches the disk, or asks a model.
-"""
+"""The step that decides: act, ask or abstain; which session, which agent, which prompt."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 from kds.brain.context.names import NAMELESS, session_id
 from kds.brain.errors import DispatchError
@@ -23,23 +16,17 @@ from kds.router.prompts.values import prompt_values
 FeatureOf = Callable[[str], str | None]
 """The feature that a message is about ("FAB button"), or None. Supplied by the language side."""
 
-READS: Final = frozenset(
-    {
-        *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
-        *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "english"),
-    }
-)
-WRITES: Final = frozenset(
-    {"action", "question", "candidates", "session_id", "agent", "prompt_file", "prompt"}
-)
-
 
 def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: str) -> Step:
     """The dispatch step over a library. ``workspace`` is the folder that prompts may name."""
 
     def dispatch(turn: Turn) -> Turn:
-        if not turn.english:
-            return _passed_on(turn, *_inherited(turn, library, feature_of))
+        if not turn.english:  # no agent is picked, and the message is its own prompt
+            session, note = _inherited(turn, library, feature_of)
+            notes = (*turn.notes, "abstain: not English; no agent", note)
+            return replace(
+                turn, action="abstain", session_id=session, prompt=turn.message, notes=notes
+            )
         decision = decide(turn.intent, turn.confidence, turn.alternatives, in_scope=turn.in_scope)
         agent = _agent(library, turn.intent if decision.action == "route" else UNKNOWN)
         session, session_note = _session(turn, decision, library, feature_of)
@@ -56,13 +43,7 @@ def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: s
         notes = (f"{decision.action}: {decision.reason}; agent {agent.name}", session_note)
         return replace(decided, prompt=library.render(agent, values), notes=turn.notes + notes)
 
-    return Step("dispatch", READS, WRITES, dispatch)
-
-
-def _passed_on(turn: Turn, session: str | None, session_note: str) -> Turn:
-    """A message that KDS cannot read: no agent is picked for it, and it is its own prompt."""
-    notes = (*turn.notes, "abstain: not English; no agent", session_note)
-    return replace(turn, action="abstain", session_id=session, prompt=turn.message, notes=notes)
+    return Step("dispatch", dispatch)
 
 
 def _agent(library: PromptLibrary, intent: str) -> PromptFile:

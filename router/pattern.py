@@ -5,13 +5,14 @@ backtracks for ever is left out of the turn, with a note that names its line.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Final
+from re import _parser as sre  # type: ignore[attr-defined]  # as re.compile reads expressions
+from typing import Any, Final
 
 import regex
 
@@ -163,16 +164,8 @@ def _lowered(text: str) -> str | None:
 LEAST_LITERAL: Final = 3
 """Characters of a literal: two letters are in every text."""
 
-_GROUP: Final = re.compile(r"\((?:\?(?::|P<\w+>|(?P<around>=|!|<=|<!)))?(?![?*])")
-_CLASS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
-_PLAIN: Final = re.compile(r"[a-zA-Z0-9 ',_/-]+(?![?*+{])")
-_TIMES: Final = re.compile(r"(?:(?P<optional>[?*]|\{[^}]*\})|\+)[?+]?")
-_ESCAPE: Final = re.compile(r"\\(?:[bBdDsSwW]|\W)")
-"""An escape that stands for one character or none, and takes no more than itself."""
-
-
-class _UnreadError(Exception):
-    """An expression has something that is not looked into."""
+_UNREAD: Final = re.compile(r"\{[^\d,}]|\[\[|\\[NX]")
+"""What `regex` reads otherwise than `re`, such as the fuzzy "{e<=1}"."""
 
 
 @lru_cache(maxsize=4096)
@@ -185,62 +178,31 @@ def literals_of(expression: str) -> tuple[str, ...]:
     ((), ('colo',))
     """
     try:
-        found, end = _branches(expression, 0)
-    except _UnreadError:
+        parsed = [] if _UNREAD.search(expression) else sre.parse(expression)
+    except (re.error, OverflowError, RecursionError):  # only `regex` can read it
         return ()
-    return tuple(sorted(found)) if end == len(expression) else ()
+    return tuple(sorted(_literals(parsed)))
 
 
-def _branches(expression: str, at: int) -> tuple[frozenset[str], int]:
-    """The literals of all alternatives from ``at`` on, and where they end."""
-    found: list[frozenset[str]] = []
-    while True:
-        literals, at = _sequence(expression, at)
-        found.append(literals)
-        if expression[at : at + 1] != "|":
-            return (frozenset().union(*found) if all(found) else frozenset()), at
-        at += 1
-
-
-def _sequence(expression: str, at: int) -> tuple[frozenset[str], int]:
-    """The most telling literals of one alternative: the longest, then the fewest."""
-    known: list[frozenset[str]] = []
-    run = ""
-    while at < len(expression) and expression[at] not in "|)":
-        literals, letters, at = _item(expression, at)
-        times = _TIMES.match(expression, at)
-        if times is not None:
-            at = times.end()
-            if times["optional"]:
-                literals, letters = frozenset(), ""
-        run += letters
-        if times is not None or not letters:
-            known += [frozenset({run}), literals]
-            run = ""
-    told = [one for one in (*known, frozenset({run})) if one and _least(one) >= LEAST_LITERAL]
-    return max(told, key=lambda one: (_least(one), -len(one)), default=frozenset()), at
-
-
-def _least(literals: frozenset[str]) -> int:
-    return min(map(len, literals))
-
-
-def _item(expression: str, at: int) -> tuple[frozenset[str], str, int]:
-    """The literals of the group at ``at``, or its letters, "" for what is none; and its end."""
-    if (plain := _PLAIN.match(expression, at)) is not None:
-        return frozenset(), plain[0].lower(), plain.end()
-    sign = expression[at]
-    if sign == "(":
-        if (opened := _GROUP.match(expression, at)) is None:
-            raise _UnreadError
-        literals, end = _branches(expression, opened.end())
-        return frozenset() if opened["around"] else literals, "", end + 1
-    if sign in "\\[":
-        skipped = (_ESCAPE if sign == "\\" else _CLASS).match(expression, at)
-        if skipped is None:
-            raise _UnreadError
-        return frozenset(), "", skipped.end()
-    return frozenset(), sign.lower() if sign not in ".^$" and sign.isascii() else "", at + 1
+def _literals(parsed: Iterable[Any]) -> frozenset[str]:
+    """The most telling literals of a sequence: the longest, then the fewest."""
+    found, run = [frozenset[str]()], ""
+    for operator, value in (*parsed, ("end", None)):
+        name = str(operator)
+        if name == "LITERAL" and value < 128:
+            run += chr(value).lower()
+            continue
+        found.append(frozenset({run}))
+        run = ""
+        if name == "SUBPATTERN":
+            found.append(_literals(value[-1]))
+        elif name == "BRANCH":
+            branches = [_literals(one) for one in value[1]]
+            found.append(frozenset[str]().union(*branches) if all(branches) else frozenset())
+        elif name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] > 0:
+            found.append(_literals(value[2]))
+    told = [one for one in found if one and min(map(len, one)) >= LEAST_LITERAL]
+    return max(told, key=lambda one: (min(map(len, one)), -len(one)), default=frozenset())
 
 
 @lru_cache(maxsize=4096)

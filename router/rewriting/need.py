@@ -65,8 +65,7 @@ def make_need() -> Step:
         note = f"it needs what was said before with probability {likely:.2f}"
         return replace(turn, needs_context=likely, notes=(*turn.notes, note))
 
-    reads = "message history context references edits unresolved proposals context_switch"
-    return Step("need", frozenset(reads.split()), frozenset({"needs_context"}), need)
+    return Step("need", need)
 
 
 @lru_cache(maxsize=1)

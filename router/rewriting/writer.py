@@ -183,10 +183,7 @@ def make_rewrite(find: FindRewriter, *, only_kept: bool = False) -> Step:
             why = "the settings say rules-only" if checked else "none is set up"
         return _noted(turn, f"no model is asked: {why}") if turn.rewrite else turn
 
-    reads = "message history rewrite context references edits unresolved expanded context_ref"
-    reads += " context_switch needs_context"
-    writes = "expanded references edits context_ref rewriting"
-    return Step("rewrite", frozenset(reads.split()), frozenset(writes.split()), rewrite)
+    return Step("rewrite", rewrite)
 
 
 def _may_lean(turn: Turn) -> bool:

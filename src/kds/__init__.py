@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kds.brain.errors import ExampleFileError as ExampleFileError
     from kds.brain.errors import KdsError as KdsError
     from kds.brain.errors import MessageError as MessageError
-    from kds.brain.errors import PipelineError as PipelineError
     from kds.brain.errors import Problem as Problem
     from kds.brain.errors import PromptFileError as PromptFileError
     from kds.brain.errors import RuleFileError as RuleFileError
@@ -62,7 +61,7 @@ _HOMES = {
     "kds.session.exchange": "Answer",
     "kds.brain.errors": (
         "ConfigError DispatchError ExampleFileError KdsError MessageError "
-        "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
+        "Problem PromptFileError RuleFileError StoreError WorkspaceError"
     ),
     "kds.brain.context.journal": "ContextJournal",
     "kds.brain.settings": "Settings SettingsError load_settings",

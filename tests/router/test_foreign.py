@@ -11,7 +11,7 @@ from kds.brain.turn import (
     from_wire,
     to_wire,
 )
-from kds.router.foreign import make_foreign
+from kds.router.understanding import leave_foreign
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def read(message: str, confidence: float = 0.9) -> Turn:
         confidence=confidence, alternatives=(IntentScore("ASK", 0.2),),
         secondary_intents=("COMMIT",),
     )  # fmt: skip
-    return make_foreign().run(turn)
+    return leave_foreign(turn)
 
 
 def test_a_foreign_message_is_its_own_prompt_and_nothing_later_refers_to_it(

@@ -3,10 +3,8 @@
 from datetime import UTC, datetime
 
 from kds.brain.turn import ContextEntry, Turn
-from kds.router.conversation import remembered
-from kds.router.expand import make_expand
 from kds.router.references.resolver import Resolver
-from kds.router.resolve import make_resolve
+from kds.router.understanding import make_expand, make_resolve, remembered
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 

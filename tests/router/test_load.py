@@ -3,15 +3,15 @@ from pathlib import Path
 
 from kds.brain.context.journal import ContextJournal, encode
 from kds.brain.turn import ContextEntry, Turn, Utterance
-from kds.router.load import make_load
-from kds.router.pipeline import Pipeline
+from kds.router.pipeline import run_steps
+from kds.router.remembering import make_load
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 
 
 def load(path: Path, *, at: datetime = AT, history: tuple[Utterance, ...] = ()) -> Turn:
     step = make_load(ContextJournal(path, clock=lambda: at))
-    return Pipeline([step]).run(Turn("Make it purple", at, history=history))
+    return run_steps([step], Turn("Make it purple", at, history=history))
 
 
 def log(path: Path, message: str, *, at: datetime) -> ContextEntry:

@@ -6,7 +6,7 @@ import pytest
 
 from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import Action, Turn
-from kds.router.log import make_log
+from kds.router.remembering import make_log
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 

@@ -3,12 +3,11 @@
 from datetime import UTC, datetime
 
 from kds.brain.turn import Turn, Utterance
-from kds.router.conversation import sent_along
 from kds.router.intents.model import IntentModel
-from kds.router.pipeline import GIVEN, Pipeline
+from kds.router.pipeline import run_steps
 from kds.router.references.decision import Decider
 from kds.router.references.resolver import Resolver
-from kds.router.understanding import named, understanding
+from kds.router.understanding import named, sent_along, understanding
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 NEVER = Decider({}, -9.0)
@@ -22,7 +21,7 @@ def read(
         resolver, model, sent_along(resolver), decider=decider, precision=lambda: 1.0
     )
     turn = Turn(message, AT, history=history)
-    return Pipeline(steps, given=GIVEN | {"context"}).run(turn)
+    return run_steps(steps, turn)
 
 
 def test_a_conversation_that_is_sent_along_is_read_as_one_that_is_remembered(

@@ -22,9 +22,9 @@ from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.corrections import LearningLog
 from kds.learning.teaching import offer
-from kds.router.log import make_log
-from kds.router.pipeline import Pipeline
+from kds.router.pipeline import run_steps
 from kds.router.prompts.library import PromptLibrary
+from kds.router.remembering import make_log
 
 
 class Records:
@@ -48,8 +48,7 @@ class Records:
         For callers that do something between the two. Raises StoreError and WorkspaceError.
         """
         self.workspace.ensure()
-        step = make_log(self.journal(conversation, origin=origin))
-        logged = Pipeline([step], given=step.reads).run(turn)
+        logged = run_steps([make_log(self.journal(conversation, origin=origin))], turn)
         return self._noted(logged, conversation)
 
     def journal(

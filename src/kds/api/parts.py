@@ -11,7 +11,6 @@ from kds.brain.settings import LiveConfig
 from kds.brain.workspace import LEARNED, Texts, Workspace
 from kds.brain.yaml_files import loading
 from kds.learning.teaching import Known, known_in
-from kds.router.decide import Precision
 from kds.router.english import English, load_english
 from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
@@ -22,6 +21,7 @@ from kds.router.references.decision import PRECISION, Decider, shipped_decider
 from kds.router.references.resolver import Resolver
 from kds.router.references.ruleset import RuleSet, load_rules
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
+from kds.router.understanding import Precision
 
 
 class RewriterSource:

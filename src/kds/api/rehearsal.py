@@ -14,9 +14,9 @@ from typing import Final
 from kds.brain.clock import Clock
 from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext, stored_entry
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
-from kds.router.load import make_load
-from kds.router.pipeline import Pipeline, Step
+from kds.router.pipeline import Step, run_steps
 from kds.router.references.ruleset import Rule, RuleTest
+from kds.router.remembering import make_load
 
 
 def matches(text: str, accepted: Iterable[str]) -> bool:
@@ -168,11 +168,11 @@ def describe_outcome(outcome: RuleOutcome) -> str:
 def _run(test: RuleTest, rewriting: Sequence[Step]) -> Turn:
     clock = MinuteClock()
     journal = RehearsalJournal(clock=clock)
-    steps = Pipeline([make_load(journal), *rewriting])
+    steps = [make_load(journal), *rewriting]
     for message in test.context:
-        meant = steps.run(Turn(message, clock())).context_ref
+        meant = run_steps(steps, Turn(message, clock())).context_ref
         journal.log(ContextEntry(clock(), message, UNKNOWN, context_ref=meant))
         clock.tick()
     history = (*map(Utterance, test.context), Utterance(test.reply, "assistant"))
     turn = Turn(test.message, clock(), history=history if test.reply else ())
-    return steps.run(turn)
+    return run_steps(steps, turn)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,22 +17,22 @@ from kds.brain.settings import LiveConfig
 from kds.brain.turn import UNKNOWN, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.router.answer import make_answer
-from kds.router.classify import WRITES
-from kds.router.conversation import remembered
-from kds.router.decide import Precision
 from kds.router.dispatch import make_dispatch
-from kds.router.expand import make_expand
-from kds.router.load import make_load
-from kds.router.log import make_log
-from kds.router.pipeline import GIVEN, Pipeline, Step
+from kds.router.pipeline import Step, run_steps
 from kds.router.prompts.invocation import parse_invocation
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.resolver import Known, Resolver, nothing_known
 from kds.router.references.ruleset import Rule
-from kds.router.resolve import make_resolve
+from kds.router.remembering import make_load, make_log
 from kds.router.rewriting.writer import FindRewriter, make_rewrite, no_rewriter
-from kds.router.understanding import understanding
+from kds.router.understanding import (
+    Precision,
+    make_expand,
+    make_resolve,
+    remembered,
+    understanding,
+)
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4)
     from langchain_core.runnables import Runnable
@@ -62,11 +63,11 @@ def build_steps(
         parts.library, feature_of=parts.resolver.feature_of, workspace=str(parts.workspace.root)
     )
     again = [recall if step.name == recall.name else step for step in understand]
-    ask_again = Pipeline([*again, dispatch], given=GIVEN | {"context"})
+    ask_again = partial(run_steps, (*again, dispatch))
     return (
         make_load(journal),
         *understand,
-        make_answer(parts.library, ask_again.run),
+        make_answer(parts.library, ask_again),
         dispatch,
         make_log(journal),
     )
@@ -193,7 +194,7 @@ class Router:
             others = (step for step in steps if step.name != "foreign")
             steps = tuple(named if step.name == named.name else step for step in others)
         turn = Turn(message=text, at=self._clock(), history=utterances(history), rewrite=rewrite)
-        return Pipeline(steps).run(turn)
+        return run_steps(steps, turn)
 
 
 def rehearsed(parts: Parts, clock: Clock) -> Router:
@@ -219,7 +220,7 @@ def _named(agent: PromptFile) -> Step:
             notes=(*turn.notes, note),
         )  # fmt: skip
 
-    return Step("classify", frozenset(), WRITES | {"english"}, classify)
+    return Step("classify", classify)
 
 
 def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | None]:

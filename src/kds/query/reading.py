@@ -5,7 +5,7 @@ once more, or from the stored session, with what that remembers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -18,15 +18,14 @@ from kds.brain.memory.window import TURNS as VERBATIM
 from kds.brain.memory.window import turns_of
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
-from kds.router.conversation import sent_along
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 from kds.router.language.other_languages import is_foreign
-from kds.router.pipeline import Pipeline
+from kds.router.pipeline import run_steps
 from kds.router.references.resolver import naming
 from kds.router.rewriting.writer import FindRewriter
-from kds.router.understanding import named, understanding
+from kds.router.understanding import named, sent_along, understanding
 from kds.transit.history import Message, transit
 
 A_TURN: Final = 3
@@ -38,8 +37,6 @@ TERMS: Final = 5
 MEANING: Final = ("resolve", "decide", "expand", "need")
 """The steps that find what the question means by the rules; a model and the intent come later."""
 
-EVERYTHING: Final = frozenset(field.name for field in fields(Turn))
-"""What a turn carries that has been read: later steps find what earlier ones left."""
 
 RESERVED: Final = ("export", "messages")
 """What the last part of an id cannot be: `/sessions/ID/export` would mean two things."""
@@ -171,7 +168,7 @@ class Reader:
             sent_along(resolver, known),
             rewriter=self.find_rewriter,
         )
-        return Pipeline(named(steps, *names), given=EVERYTHING).run(turn)
+        return run_steps(named(steps, *names), turn)
 
     def terms(self, turn: Turn) -> list[str]:
         """What a question is about: what it referred to, and what it names itself; no secret."""

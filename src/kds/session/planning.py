@@ -15,8 +15,8 @@ from kds.brain.context.work import Halted, Work
 from kds.brain.turn import UNKNOWN, Turn, Utterance
 from kds.router.discourse.consent import goes_ahead, goes_on, reaction
 from kds.router.discourse.reply import closing_question, proposes
-from kds.router.log import entry_of
 from kds.router.prompts.library import PromptLibrary
+from kds.router.remembering import entry_of
 
 if TYPE_CHECKING:
     from kds.session.session import Session

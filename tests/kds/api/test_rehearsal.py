@@ -65,7 +65,7 @@ def _expand(turn: Turn) -> Turn:
     return replace(turn, expanded=expanded, references=references, notes=("by hand",))
 
 
-STEPS = [Step("expand", frozenset({"context"}), frozenset({"expanded"}), _expand)]
+STEPS = [Step("expand", _expand)]
 
 
 def _rule(rule: str, *tests: RuleTest, focus: bool = False) -> Rule:

@@ -5,9 +5,7 @@ from dataclasses import replace
 
 from kds.api.parts import Parts
 from kds.brain.turn import Turn
-from kds.router.decide import make_decide
-from kds.router.expand import make_expand
-from kds.router.resolve import make_resolve
+from kds.router.understanding import make_decide, make_expand, make_resolve
 
 FAULTS = re.compile(
     r"\b(?:a|an|the) (?:a|an|the)\b|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]"

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import ContextEntry, Edit, Reference, Turn
-from kds.router.decide import make_decide
 from kds.router.references.decision import (
     Decider,
     bar,
@@ -18,6 +17,7 @@ from kds.router.references.decision import (
     read_decider,
     shipped_decider,
 )
+from kds.router.understanding import make_decide
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LIKELY, UNLIKELY = Decider({}, 9.0), Decider({"score": (-9.0, 0.0)}, 0.0)

@@ -9,9 +9,7 @@ import pytest
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import ContextEntry, Turn, Utterance
-from kds.router.expand import make_expand
 from kds.router.references.resolver import Resolver
-from kds.router.resolve import make_resolve
 from kds.router.rewriting.need import make_need
 from kds.router.rewriting.writer import (
     HISTORY,
@@ -21,6 +19,7 @@ from kds.router.rewriting.writer import (
     make_rewrite,
     no_rewriter,
 )
+from kds.router.understanding import make_expand, make_resolve
 
 from ...effort import PATIENCE_S
 
