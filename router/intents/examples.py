@@ -1,8 +1,7 @@
 """The examples that models are fitted on, and messages that are an example to the letter."""
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -89,19 +88,3 @@ def own_keys(message: str) -> list[str]:
     """
     asked_for = readings(readable(bare_request(message)))
     return [own_key(message), *(own_key(form).rstrip(" ?") for form in asked_for)]
-
-
-def examples_key(examples: Pairs, agents: Iterable[PromptFile]) -> str:
-    """A hash of all that a model learns from: examples and patterns."""
-    patterns = [
-        (agent.intent, kind, pattern.source, pattern.weight, pattern.exact)
-        for agent in agents
-        for kind, group in (
-            ("for", agent.patterns),
-            ("not", agent.excludes),
-            ("needs", agent.needs),
-        )
-        for pattern in group
-    ]
-    inputs = json.dumps([list(examples), patterns])
-    return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -9,7 +9,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations
@@ -62,17 +62,15 @@ _FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TOKEN: Final = re.compile(r"\w+|[?!]")
 _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 _NUMBER: Final = "#"
-_SHORT_FORMS: Final[Mapping[str, tuple[str, ...]]] = {
-    short: tuple(full.split())
-    for short, full in (
-        line.split(" ", 1)
-        for line in (
-            "whats what is|wheres where is|whos who is|hows how is|thats that is|theres there is"
-            "|im i am|ive i have|youre you are|youve you have|lets let us|arent are not"
-            "|isnt is not|wasnt was not|dont do not|doesnt does not|didnt did not|cant can not"
-            "|couldnt could not|shouldnt should not|wouldnt would not|wont will not"
-            "|hasnt has not|havent have not|hadnt had not"
-        ).split("|")
+_SHORT_FORMS: Final[Mapping[str, list[str]]] = {
+    short: full
+    for short, *full in map(
+        str.split,
+        "whats what is|wheres where is|whos who is|hows how is|thats that is|theres there is"
+        "|im i am|ive i have|youre you are|youve you have|lets let us|arent are not|isnt is not"
+        "|wasnt was not|dont do not|doesnt does not|didnt did not|cant can not|couldnt could not"
+        "|shouldnt should not|wouldnt would not|wont will not|hasnt has not|havent have not"
+        "|hadnt had not".split("|"),
     )
 }
 
@@ -123,8 +121,7 @@ def hashed(
 
     How often a term occurs counts by its logarithm.
     """
-    codes: list[int] = []
-    values: list[float] = []
+    codes, values = list[int](), list[float]()
     for kind, weight in weights.items():
         start = zlib.crc32(f"{kind}:".encode())
         codes += [zlib.crc32(term.encode("utf-8", "surrogatepass"), start) for term in found[kind]]
@@ -189,24 +186,17 @@ def terms(text: str) -> dict[str, Mapping[str, float]]:
         "neighbours": Counter(map(" ".join, zip(["<s>", *words], [*words, "</s>"], strict=True))),
         "pairs": dict.fromkeys(map(" ".join, combinations(paired, 2)), 1),
         "concepts": dict.fromkeys((one for word in words for one in synonyms.get(word, ())), 1),
-        "pieces": Counter(_pieces(text)),
+        "pieces": Counter(chain.from_iterable(map(_pieces_of_word, text.lower().split()))),
     }
-
-
-def _pieces(text: str) -> Iterable[str]:
-    """Pieces of two to five characters, within words and with the space on either side."""
-    return chain.from_iterable(map(_pieces_of_word, text.lower().split()))
 
 
 @lru_cache(maxsize=KEPT_WORDS)
 def _pieces_of_word(word: str) -> tuple[str, ...]:
+    """Pieces of two to five characters, within the word and with the space on either side."""
     padded = f" {word} "
-    found: list[str] = []
-    for size in PIECE_SIZES:
-        if size >= len(padded):
-            return (*found, padded)
-        found += [padded[at : at + size] for at in range(len(padded) - size + 1)]
-    return tuple(found)
+    sizes = [size for size in PIECE_SIZES if size < len(padded)]
+    found = [padded[at : at + size] for size in sizes for at in range(len(padded) - size + 1)]
+    return tuple(found) if len(padded) > max(PIECE_SIZES) else (*found, padded)
 
 
 @cache

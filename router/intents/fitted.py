@@ -6,7 +6,6 @@ by a hash of everything the fit depends on. A file that cannot be read counts as
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -20,7 +19,7 @@ import numpy as np
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import PrivateFile, make_private_folder
-from kds.router.intents.examples import examples_key, examples_of, fingerprints
+from kds.router.intents.examples import examples_of, fingerprints
 from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
 from kds.router.intents.linear import Calibrator, Linear, Matrix, packed, unpacked
 from kds.router.intents.model import IntentModel, Learned
@@ -42,6 +41,9 @@ KEPT: Final = 3
 """Cache files that stay: a user who tries two branches of prompts should not wait each time."""
 
 Shipped = TypeVar("Shipped")
+
+PATTERNS: Final = ("patterns", "excludes", "needs")
+"""Keys of a prompt that a fit depends on, besides its examples."""
 
 LENT_FOR: Final = 30
 """Examples of an added intent that patterns are tried on."""
@@ -75,9 +77,15 @@ def open_model(
     if cache_dir is not None:
         depends = [
             *(FORMAT, *map(version, ("kds-router", "numpy", "regex")), shared_encoder().available),
-            *(shipped and shipped.key, examples_key(examples, agents.values())),
+            *(examples, [] if shipped is None else shipped.taught.tolist()),
+            *(
+                (intent, key, one.source, one.weight, one.exact)
+                for intent, agent in agents.items()
+                for key in PATTERNS
+                for one in getattr(agent, key)
+            ),
         ]
-        digest = hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:24]
+        digest = hashlib.sha256(repr(depends).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         path = cache_dir / f"intents-{digest}.npz"
         try:
             if (content := PrivateFile(path).read()) is not None:
@@ -163,7 +171,6 @@ def ship_model(prompts: Sequence[PromptFile], folder: Path = FITTED) -> None:
     (folder / SHIPPED).write_bytes(dump(learned, np.float16))
     (folder / ROWS).write_bytes(
         packed({
-            "key": np.array(learned.key),
             "places": np.flatnonzero(words).astype(np.uint32),
             "words": words[words != 0].astype(np.float16),
             "meanings": rows[:, WORD_PLACES:].astype(np.float16),
@@ -173,10 +180,10 @@ def ship_model(prompts: Sequence[PromptFile], folder: Path = FITTED) -> None:
 
 
 def shipped_rows() -> tuple[Learned, Matrix] | None:
-    """The shipped model with what it was fitted on; None where they do not belong together."""
+    """The shipped model with the rows that it was fitted on, where there are any."""
     learned = shipped_model()
     found = read_shipped(FITTED / ROWS, unpacked)
-    if learned is None or found is None or str(found["key"]) != learned.key:
+    if learned is None or found is None or len(found["meanings"]) != len(learned.taught):
         return None
     rows: Matrix = np.zeros((len(learned.taught), WIDTH), dtype=np.float32)
     words = np.zeros((len(rows), WORD_PLACES), dtype=np.float32)
@@ -192,7 +199,6 @@ def dump(learned: Learned, precision: type[np.floating[Any]] = np.float32) -> by
     fit = learned.fit
     arrays = {
         "format": np.array(FORMAT),
-        "key": np.array(learned.key),
         "labels": np.array(learned.labels),
         "taught": learned.taught,
         "weights": fit.linear.weights.astype(precision),
@@ -225,4 +231,4 @@ def undump(content: bytes) -> Learned:
     mix = Mix(*map(float, found["mix"]))
     linear = Linear(weights, found["bias"])
     fit = Fit(linear, means, mix, models["calibrator"], models.get("scope"))
-    return Learned(labels, fit, found["taught"], str(found["key"]))
+    return Learned(labels, fit, found["taught"])

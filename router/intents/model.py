@@ -16,7 +16,6 @@ from kds.brain.learning.phrases import says_little
 from kds.brain.turn import UNKNOWN, IntentScore
 from kds.router.intents.examples import (
     Pairs,
-    examples_key,
     examples_of,
     fingerprints,
     labels_of_example,
@@ -75,8 +74,6 @@ class Learned:
     fit: Fit
     taught: NDArray[np.uint64]
     """The fingerprints of the examples."""
-    key: str
-    """The hash of examples and patterns; see `examples_key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +123,7 @@ class IntentModel:
             fit = _fit_on(*base, lessons, labels)
         else:
             fit = _fit_anew(lessons, labels, agents, none)
-        key = examples_key(examples, agents.values())
-        return cls(Learned(labels, fit, taught, key), agents, none)
+        return cls(Learned(labels, fit, taught), agents, none)
 
     def with_own(self, examples: Pairs) -> "IntentModel":
         """The same with pairs of text and label laid over it, in the place of any others.

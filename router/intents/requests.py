@@ -65,7 +65,7 @@ _OTHERS_ACT: Final = re.compile(
     re.IGNORECASE,
 )
 """ "I want users to upload a picture (and crop it)": one request, whose verbs are others' deeds."""
-_OBJECTLESS_TAIL: Final = re.compile(r"^(?:to|so|if|because|which|that|who|where)\b", re.IGNORECASE)
+_TAIL: Final = re.compile(r"^(?:to|so|if|because|which|that|who|where)\b", re.IGNORECASE)
 MOST_CUTS: Final = 64
 """Commas and "and"s of a sentence that are looked at: 1,300 of them took 1.4 s, each being measured
 against all that is before it."""
@@ -89,42 +89,47 @@ def split_message(text: str) -> tuple[str, ...]:
     """
     if len(text) > MAX_CHARS:
         return (text.strip(),)
-    closed = [match.span() for match in _PROTECTED.finditer(text)]
-    pieces = [
-        part
-        for sentence in _cut(text, [m.span() for m in _HARD.finditer(text)], closed)
-        for part in _split_soft(sentence)
-    ]
+    sentences = _cut(text, [found.span() for found in _HARD.finditer(text)])
+    pieces = [part for sentence in sentences for part in _cut(sentence, _soft_cuts(sentence))]
     parts = tuple(piece for piece in pieces if _WORD.search(piece) and not is_lead_in(piece))
     return parts if 1 < len(parts) <= MAX_PARTS else (text.strip(),)
 
 
-def _cut(text: str, cuts: list[tuple[int, int]], closed: list[tuple[int, int]]) -> list[str]:
+def _cut(text: str, cuts: list[tuple[int, int]]) -> list[str]:
+    """The pieces of a text, but for cuts inside of what stays together."""
+    closed = [found.span() for found in _PROTECTED.finditer(text)]
     pieces, begin = [], 0
     for start, end in cuts:
-        if any(first < end and start < last for first, last in closed):
-            continue
-        pieces.append(text[begin:start])
-        begin = end
-    pieces.append(text[begin:])
-    return [piece.strip(" \t\n,") for piece in pieces if piece.strip(" \t\n,")]
+        if not any(first < end and start < last for first, last in closed):
+            pieces.append(text[begin:start])
+            begin = end
+    pieces = [piece.strip(" \t\n,") for piece in (*pieces, text[begin:])]
+    return [piece for piece in pieces if piece]
 
 
-def _split_soft(sentence: str) -> list[str]:
+def _soft_cuts(sentence: str) -> list[tuple[int, int]]:
+    """Where a request of a sentence is complete and another one begins."""
     if _CONDITION.match(sentence):
-        return [sentence]
-    closed = [match.span() for match in _PROTECTED.finditer(sentence)]
-    asks = sentence.endswith("?") and _opens_question(sentence)
+        return []
+    first = _WORD.match(without_lead_in(sentence))
+    asks = sentence.endswith("?") and first is not None and first[0].lower() in _QUESTIONS
     cuts, begin = [], 0
     for match in islice(_SOFT.finditer(sentence), MOST_CUTS):
-        before, after = sentence[begin : match.start()], sentence[match.end() :]
-        linked = match[0].strip(" ,") != ""
-        if (asks and not _opens_question(after)) or _OTHERS_ACT.search(before):
-            continue  # "how do I start the server and open the page?"
-        if _is_complete(before) and _opens_request(after, question=linked):
+        before, words = sentence[begin : match.start()], _first_words(sentence[match.end() :])
+        question = bool({*words[:1]} & _QUESTIONS)
+        linked = match[0].strip(" ,") != "" and len(words) > 2  # a question only behind "and"
+        # "how do I start the server and open the page?" is one
+        opens = (question and linked) or (_is_command(words) and not (asks and not question))
+        if opens and not _OTHERS_ACT.search(before) and _is_complete(before):
             cuts.append(match.span())
             begin = match.end()
-    return _cut(sentence, cuts, closed)
+    return cuts
+
+
+def _first_words(text: str) -> list[str]:
+    """The first words of a text without its lead-in; none where it goes on with a clause."""
+    core = without_lead_in(text)
+    return [] if _TAIL.match(core) else [word.lower() for word in _WORD.findall(core[:80])]
 
 
 def _is_complete(before: str) -> bool:
@@ -136,21 +141,8 @@ def _is_complete(before: str) -> bool:
     return core in _COMPLETE_ALONE or len(_WORD.findall(core)) > 1
 
 
-def _opens_question(text: str) -> bool:
-    first = _WORD.match(without_lead_in(text))
-    return first is not None and first[0].lower() in _QUESTIONS
-
-
-def _opens_request(after: str, *, question: bool) -> bool:
-    """Whether a request begins here; a question only where ``question`` allows: after "and"."""
-    core = without_lead_in(after)
-    said = [word.lower() for word in _WORD.findall(core[:80])]
-    if not said or _OBJECTLESS_TAIL.match(core):
-        return False
-    commands = said[0] in _COMMANDS or (said[1:2] and _governs(said[0], said[1]))
-    return bool(commands) or (question and said[0] in _QUESTIONS and len(said) > 2)
-
-
-def _governs(verb: str, follows: str) -> bool:
-    """ "ship it", "propose a plan": a verb in its base form with an object behind it."""
-    return readings(verb).verb == verb and follows in _OBJECT_BEGINS
+def _is_command(words: list[str]) -> bool:
+    """Whether words begin a command: "ship it", "propose a plan" with the verb in its base form."""
+    verb, *rest = words or [""]
+    governs = bool({*rest[:1]} & _OBJECT_BEGINS) and readings(verb).verb == verb
+    return verb in _COMMANDS or governs
