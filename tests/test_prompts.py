@@ -33,7 +33,7 @@ def library() -> PromptLibrary:
 
 @pytest.fixture(scope="module")
 def model(library: PromptLibrary) -> IntentModel:
-    return open_model(library.prompts()).model
+    return open_model(library.prompts())
 
 
 def test_every_intent_has_its_agent(library: PromptLibrary) -> None:

@@ -81,7 +81,7 @@ def main() -> None:
     data, tests, out = paths(__doc__, "data", "tests", "out")
     with tempfile.TemporaryDirectory() as empty:
         # what is fitted must not depend on what was
-        parts = replace(Parts.load(Workspace.at(empty), may_write=False), decider=None)
+        parts = replace(Parts.load(Workspace.at(empty)), decider=None)
     found = list(_from_chats(data / "chats/dev.jsonl", parts))
     for path in (data / "dialogues/dev.json", *find_dialogue_files([tests / "dialogues"])):
         found += _from_dialogues(path, parts)

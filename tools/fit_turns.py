@@ -118,7 +118,7 @@ def read_lessons(data: Path, own: Path) -> list[Lesson]:
     """Of chats/dev.jsonl and dialogues/dev.json in ``data``, the chats in ``own``, the prompts."""
     with tempfile.TemporaryDirectory() as empty:
         # without a turn model: what is fitted must not depend on what was
-        parts = replace(Parts.load(Workspace.at(empty), may_write=False), turns=None)
+        parts = replace(Parts.load(Workspace.at(empty)), turns=None)
 
     def lesson(source: str, group: str, turn: Turn, intents: Sequence[str]) -> Lesson:
         verdict, _ = first_reading(parts.model, turn)

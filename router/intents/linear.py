@@ -159,10 +159,10 @@ class Calibrator:
         return sigmoid(scaled @ self.weights + self.bias)
 
 
-def packed(arrays: Mapping[str, Any], *, compressed: bool = True) -> bytes:
+def packed(arrays: Mapping[str, Any]) -> bytes:
     """Plain arrays as the bytes of an `.npz` file."""
     out = io.BytesIO()
-    (np.savez_compressed if compressed else np.savez)(out, **arrays)
+    np.savez_compressed(out, **arrays)
     return out.getvalue()
 
 

@@ -35,7 +35,7 @@ def library() -> PromptLibrary:
 
 @pytest.fixture(scope="session")
 def packaged_model(library: PromptLibrary) -> IntentModel:
-    return open_model(library.prompts()).model
+    return open_model(library.prompts())
 
 
 @pytest.fixture(scope="session")

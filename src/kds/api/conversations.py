@@ -119,7 +119,7 @@ class Conversations(Records):
         before there is something to remember. Files of the workspace that do not load are left
         out: ``problems`` says why.
         """
-        parts = Parts.sound(workspace, may_write=workspace.brain.is_dir())
+        parts = Parts.sound(workspace)
         return cls(parts, turns or TurnLog(workspace, clock=clock))
 
     @property
@@ -193,7 +193,7 @@ class Conversations(Records):
         Raises ConfigError when they no longer load; where something was left out it still is.
         """
         load = Parts.sound if self.parts.problems else Parts.load
-        parts = load(self.workspace, may_write=self.workspace.brain.is_dir())
+        parts = load(self.workspace)
         turns = TurnLog(self.workspace, clock=self.turns.clock)
         return Conversations(parts, turns, contexts=self.contexts)
 

@@ -97,35 +97,29 @@ class Parts:
     """What is wrong with the files that were left out."""
 
     @classmethod
-    def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
+    def load(cls, workspace: Workspace) -> "Parts":
         """Read rules and prompts, and open the model. Raises ConfigError.
 
         Without what was taught: `LearnedParts` lays that over them, since it changes meanwhile.
-        Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         library = PromptLibrary.load(workspace.prompts_dir)
-        return cls._of(workspace, library, load_resolver(workspace), may_write=may_write)
+        return cls._of(workspace, library, load_resolver(workspace))
 
     @classmethod
-    def sound(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
+    def sound(cls, workspace: Workspace) -> "Parts":
         """The same without the files of the workspace that do not load; ``problems`` says why."""
         folder = workspace.prompts_dir, workspace.rules_dir, workspace.english_dir
         library, wrong = PromptLibrary.sound(folder[0])
         rules, also = loading(lambda without: load_rules(folder[1], without=without), folder[1])
         english, more = loading(lambda without: load_english(folder[2], without=without), folder[2])
-        found = cls._of(workspace, library, _resolver(rules, english), may_write=may_write)
+        found = cls._of(workspace, library, _resolver(rules, english))
         return replace(found, problems=(*wrong, *also, *more))
 
     @classmethod
-    def _of(
-        cls, workspace: Workspace, library: PromptLibrary, resolver: Resolver, *, may_write: bool
-    ) -> "Parts":
-        opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        turns = turn_model_for(opened.model.learned.labels)
-        return cls(
-            workspace, library, resolver, opened.model, turns,
-            shipped_decider(), opened.warnings,
-        )  # fmt: skip
+    def _of(cls, workspace: Workspace, library: PromptLibrary, resolver: Resolver) -> "Parts":
+        model = open_model(library.prompts())
+        turns = turn_model_for(model.learned.labels)
+        return cls(workspace, library, resolver, model, turns, shipped_decider())
 
 
 def load_resolver(workspace: Workspace) -> Resolver:

@@ -107,7 +107,7 @@ class Router:
         if log:
             workspace.ensure()
         contexts, config = Contexts(workspace, clock=clock), LiveConfig(workspace)
-        base = Parts.load(workspace, may_write=log)
+        base = Parts.load(workspace)
         parts = LearnedParts(base, config, contexts.texts).refreshed()
         return cls(
             parts,

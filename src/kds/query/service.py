@@ -103,7 +103,7 @@ class QueryService:
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
         """Load rules, prompts and model of a workspace, without files that do not load."""
-        parts = Parts.sound(workspace, may_write=workspace.brain.is_dir())
+        parts = Parts.sound(workspace)
         return cls(LearnedParts(parts, LiveConfig(workspace)).now, clock=clock)
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:

@@ -168,7 +168,7 @@ class Bench:
         """The parts of a router, with what was learned."""
         from kds.api.parts import LearnedParts, Parts
 
-        loaded = Parts.load(self.workspace, may_write=False)
+        loaded = Parts.load(self.workspace)
         parts = LearnedParts(loaded, LiveConfig(self.workspace)).now
         self.warn(parts.warnings)
         return parts

@@ -157,7 +157,7 @@ def astray_examples(library: PromptLibrary, workspace: Workspace) -> list[list[d
 
     The model is the one that the workspace routes with, learned examples included.
     """
-    shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
+    shipped = open_model(library.prompts())
     model = shipped.with_own(known_in(LiveConfig(workspace).current(), library).pairs)
     step = make_classify(model, turn_model_for(model.learned.labels))
     return [

@@ -33,7 +33,7 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
     with DocumentPlace(place).open() as store:
         data, source = read_source(path.resolve())
         store.put(read_document(path, data), source)
-    parts = Parts.load(place, may_write=False)
+    parts = Parts.load(place)
     agent = Agent.named(RETRIEVER, parts.library, workspace=str(place.root))
     with QueryService(parts) as service:
         found = service.search(service.understand(Query("What is the Late Fee?")))

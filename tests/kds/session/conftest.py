@@ -20,16 +20,16 @@ from ..conftest import said_in
 def shipped(fitted_brain: Path) -> Parts:
     """What every session of these tests loads, loaded once: it takes a quarter of a second."""
     workspace = kds.Workspace(fitted_brain.parent, fitted_brain)
-    return Parts.load(workspace, may_write=False)
+    return Parts.load(workspace)
 
 
 @pytest.fixture(autouse=True)
 def _loaded_once(shipped: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     load = Parts.load
 
-    def quick(workspace: kds.Workspace, *, may_write: bool) -> Parts:
+    def quick(workspace: kds.Workspace) -> Parts:
         if workspace.prompts_dir.exists():
-            return load(workspace, may_write=may_write)
+            return load(workspace)
         return replace(shipped, workspace=workspace)
 
     monkeypatch.setattr(Parts, "load", quick)

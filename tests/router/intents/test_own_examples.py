@@ -19,7 +19,7 @@ TAUGHT = [
 
 @pytest.fixture(scope="module")
 def shared() -> IntentModel:
-    return open_model(PromptLibrary.load().prompts()).model
+    return open_model(PromptLibrary.load().prompts())
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ Expand = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(Workspace.at(tmp_path_factory.mktemp("invariance")), may_write=False)
+    return Parts.load(Workspace.at(tmp_path_factory.mktemp("invariance")))
 
 
 def _turns(parts: Parts, path: Path) -> Iterator[tuple[ExpectedTurn, Turn, Expand]]:

@@ -29,7 +29,7 @@ POINTING = re.compile(r"\[([^\]]*)\]|\b(?:it|them|this|that)\b")
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(Workspace.at(tmp_path_factory.mktemp("one-thing")), may_write=False)
+    return Parts.load(Workspace.at(tmp_path_factory.mktemp("one-thing")))
 
 
 def _names(thing: dict[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ LEFT_AS_TYPED = read_dialogues(Path(__file__).with_name("left_as_typed.yaml"))
 def test_the_rules_still_propose_what_the_decision_does_not_write(
     workspace: Path, dialogue: Dialogue
 ) -> None:
-    parts = replace(Parts.load(Workspace.at(workspace), may_write=False), decider=None)
+    parts = replace(Parts.load(Workspace.at(workspace)), decider=None)
 
     def propose(clock: MinuteClock) -> Router:
         return Router(parts, RehearsalJournal(clock=clock), clock=clock)

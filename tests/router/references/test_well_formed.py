@@ -43,7 +43,7 @@ def _faults(talk: Talk, parts: Parts) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the development data is absent: ../shared/data")
 def test_no_rewrite_of_the_development_data_has_a_fault_of_form(tmp_path: Path) -> None:
-    parts = Parts.load(Workspace.at(tmp_path), may_write=False)
+    parts = Parts.load(Workspace.at(tmp_path))
     found = [fault for talk in list(_shared())[::8] for fault in _faults(talk, parts)]
     assert found == []
 
