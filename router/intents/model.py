@@ -34,7 +34,7 @@ from kds.router.intents.patterns import (
     context_shifts,
     find_patterns,
 )
-from kds.router.intents.training import Fit, fit_linear, masked, mean_examples, train
+from kds.router.intents.training import Fit, fit_linear, masked, mean_examples, read, train
 from kds.router.prompts.promptfile import PromptFile
 
 NEAR_TIE: Final = 0.35
@@ -163,19 +163,18 @@ class IntentModel:
             note = f"the whole message is a phrase of {labels[at]}"
             return IntentVerdict(labels[at], sure, (), (note,), sure)
         none = labels.index(self.none) if self.none in labels else None
-        if self.own_linear is not None:
-            fit = replace(fit, linear=self.own_linear)
         patterns = np.array([[found.score for found in findings]])
         lengths = np.array([float(len(text.split())) for text in texts])
-        each = fit.read(vectors(texts), patterns, lengths)
-        read = replace(
+        linear = self.own_linear or fit.linear
+        each = read(linear, fit.means, vectors(texts), patterns, lengths)
+        reading = replace(
             each,
             scores=each.scores.mean(axis=0)[None, :],
             likeness=each.likeness.max(axis=0)[None, :],
             words=each.words[-1:],
         )
         shifts = context_shifts(situation, texts[0], self.agents)
-        log_p = fit.mix.log_p(read.scores, patterns)
+        log_p = fit.mix.log_p(reading.scores, patterns)
         log_p = log_p + np.array([[shifts.get(label, 0.0) for label in labels]])
         lacking = np.array([found.lacking for found in findings])
         if lacking[best := int(log_p[0].argmax())]:
@@ -184,10 +183,10 @@ class IntentModel:
         winner = self._break_tie(log_p[0], findings, int(masked(log_p, none)[0].argmax()))
         if lacking[winner]:
             return IntentVerdict(self.none, 0.0, (), tuple(notes), 0.0)
-        signs = read.certainty_signs(log_p, np.array([winner]), none)
+        signs = reading.certainty_signs(log_p, np.array([winner]), none)
         confidence = in_scope = float(fit.calibrator.probabilities(signs)[0])
         if fit.scope is not None:  # what the text says, and the winner's patterns, by noisy-or
-            scope = fit.scope.probabilities(read.scope_signs(fit.mix.sharpness, none))
+            scope = fit.scope.probabilities(reading.scope_signs(fit.mix.sharpness, none))
             in_scope = 1.0 - (1.0 - float(scope[0])) * (1.0 - findings[winner].score)
         unfit = none is not None and log_p[0, none] > log_p[0, winner]
         notes += self._notes(log_p[0], findings, shifts)

@@ -120,10 +120,6 @@ class Fit:
     calibrator: Calibrator
     scope: Calibrator | None
 
-    def read(self, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
-        """What messages look like; ``words`` are their lengths."""
-        return _read(self.linear, self.means, rows, patterns, words)
-
 
 def fit_linear(rows: Matrix, labels: Ints, start: Linear) -> Linear:
     """Fit on all rows; a label with few examples is not drowned by one with many."""
@@ -196,10 +192,11 @@ def _read_folds(
         linear.bias[np.setdiff1d(np.arange(width), labels[seen])] = -50.0
         means = mean_examples(rows[seen], labels[seen], width)
         scores = np.zeros((len(held), width)) if pattern_scores is None else pattern_scores(held)
-        yield held, strange[held], _read(linear, means, rows[held], scores, words[held])
+        yield held, strange[held], read(linear, means, rows[held], scores, words[held])
 
 
-def _read(linear: Linear, means: Matrix, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
+def read(linear: Linear, means: Matrix, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
+    """What messages look like; ``words`` are their lengths."""
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
     likeness = np.asarray(rows @ means / lengths, dtype=np.float64)
     return Readings(linear.scores(rows), likeness, patterns, np.log1p(words))

@@ -160,7 +160,7 @@ class TemplateSet:
             reason = str(error)[:MAX_REASON] or type(error).__name__
             hint = "correct the template at this line"
             if isinstance(error, SecurityError):
-                hint = "remove it: templates run in a sandbox"
+                hint = "remove it: templates run in a sandbox, with filters in place of methods"
             where = self._where(error) or self._sources[name].where()
             message = f"the prompt cannot be rendered: {reason}"
             raise DispatchError(message, where=where, hint=hint) from error

@@ -1,13 +1,11 @@
 """The router from Python: open, route, explain, compose; what it leaves, and what it does not."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from kds import DispatchError, Router, StoreError
 from kds.api.rehearsal import MinuteClock
-from kds.brain.turn import Turn
 
 FAB = "I want to add a FAB button"
 
@@ -70,25 +68,9 @@ def test_explaining_leaves_the_context_alone(router: Router) -> None:
     assert _messages(router) == []
 
 
-def test_every_step_writes_only_what_it_declares(router: Router) -> None:
-    for message in (FAB, "Make it purple", "Actually, let's work on dark mode first", "lila bitte"):
-        turn = Turn(message, router._clock())
-        for step in router._steps:
-            after = step.run(turn)
-            changed = {
-                f.name for f in fields(Turn) if getattr(turn, f.name) != getattr(after, f.name)
-            }
-            assert changed - {"notes"} <= step.writes, step.name
-            turn = after
-
-
-def _add_deploy_runner(workspace: Path) -> None:
-    folder = workspace / "prompts" / "internal"
-    folder.mkdir(parents=True)
-    (folder / "deploy-runner.md").write_text(
-        "---\nname: deploy-runner\ndescription: Deploys.\nintent: DEPLOY\n"
-        "examples: [deploy it]\ninputs: [message]\n---\nDeploy: {{ message }}\n"
-    )
+def test_without_log_no_folder_is_made(tmp_path: Path) -> None:
+    Router.open(tmp_path, log=False).route(FAB)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> None:
@@ -100,15 +82,6 @@ def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> 
     assert turn.prompt.startswith("# Test")
     assert any("names its prompt prompts/internal/test-generator.md" in note for note in turn.why)
     assert _messages(router)[-1] == "Make it purple"
-
-
-def test_without_a_log_the_model_of_new_prompts_is_not_kept(fitted_workspace: Path) -> None:
-    cache = fitted_workspace / "kds-brain" / "cache"
-    _add_deploy_runner(fitted_workspace)
-    Router.open(fitted_workspace, log=False).route(FAB)
-    assert not list(cache.glob("intents-*"))
-    Router.open(fitted_workspace).route(FAB)
-    assert len(list(cache.glob("intents-*"))) == 1
 
 
 def test_an_invocation_of_something_else_is_refused(router: Router) -> None:
