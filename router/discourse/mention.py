@@ -105,12 +105,14 @@ def agency(mention: Mention) -> float:
     if mention.parts:
         return min(agency(part) for part in mention.parts)
     head = singular(mention.head.lower())
-    if mention.person or mention.label in _ACTING_LABELS or mention.people:
+    if mention.person or mention.label in _ACTING_LABELS:
         return 1.0
+    if mention.people:
+        return 0.5 if mention.compound and not mention.head_text[:1].isupper() else 1.0
     capital = mention.head_text[:1].isupper()
     if mention.kind or (capital and not mention.determiner and mention.number == "sg"):
         return 0.0  # "Docker", "Norwegian": a name, which no ending tells about
-    if head.endswith(_ROLE_ENDINGS) and len(head) > 5:
+    if head.endswith(_ROLE_ENDINGS) and len(head) > 5 and not head.endswith("list"):
         return 1.0
     if head.endswith(_DOING_ENDINGS) and len(head) > 4:
         return 1.0 if capital else 0.5
