@@ -206,7 +206,7 @@ class MemoryStore(SummaryTable):
         """Store a message, in a session that begins with it if need be, and what ``notes`` write
         of it: in one transaction."""
         at = message.message.at
-        with self.database.write() as connection:
+        with self.database.write(ahead=True) as connection:
             found = find_number(connection, session)
             if found is None:
                 name = checked_id(session, "session", self.database.place)
@@ -279,7 +279,7 @@ class MemoryStore(SummaryTable):
     @healing
     def _restore_batch(self, number: int, drafts: Sequence[Draft], whole: Archive | None) -> None:
         """Put back some messages, and with the last of them what stands beside them."""
-        with self.database.write() as connection:
+        with self.database.write(ahead=True) as connection:
             taken = self.known_ids(connection, [one.message.id for one in drafts])
             own = []
             for one in drafts:

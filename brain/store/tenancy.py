@@ -91,7 +91,9 @@ class Tenancy:
             yield _Translating(connection, self.server)
 
     @contextmanager
-    def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
+    def write(
+        self, *, durable: bool = True, ahead: bool = False, lock: str = ""
+    ) -> Iterator[Connection]:
         """Lend a connection for one transaction: all of it is stored, or nothing.
 
         Writers of one tenant wait for one another, as those of a file do; tenants do not, and who
@@ -100,7 +102,7 @@ class Tenancy:
         """
         self._require_open()
         begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
-        with self.server.transaction(begin) as connection:
+        with self.server.transaction(begin, ahead=ahead) as connection:
             yield _Translating(connection, self.server)
 
     def close(self) -> None:
@@ -298,8 +300,8 @@ class PostgresText(LockedText):
             yield self.begun
             return
         with self.opened() as tenancy:
-            lent = tenancy.write(lock=f"text {self.key}") if writes else tenancy.read()
-            with lent as connection:
+            lock = f"text {self.key}"
+            with tenancy.write(lock=lock, ahead=True) if writes else tenancy.read() as connection:
                 yield connection, tenancy.clock
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -130,8 +131,10 @@ def test_an_outage_is_got_over_with_what_the_process_knows(
 def test_what_was_stored_although_nobody_could_tell_is_not_stored_twice(
     open_contexts: OpenContexts, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def commit(server: Server, connection: psycopg.Connection[object]) -> None:
-        connection.execute(b"COMMIT")
+    commits = Server._commit
+
+    def commit(server: Server, *how: Any) -> None:
+        commits(server, *how)
         raise OutageError("the answer was lost")
 
     journal = open_contexts().journal("c")
