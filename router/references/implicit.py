@@ -1,6 +1,6 @@
 """Arguments that commands leave out: "Change the color", "Add an animation", "Use X, not Y"."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -9,7 +9,7 @@ from kds.router.discourse.mention import Mention
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_comparative, readings
-from kds.router.language.words import Clause
+from kds.router.language.words import Clause, Role
 from kds.router.references.rendering import definite
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import (
@@ -33,26 +33,33 @@ _UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "wo
 """Comparatives that say when, or of what, and not how the thing is to be."""
 
 
-def find_attributes(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Change the color to blue": the color of what is being worked on."""
+def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """Phrases that lack an owner, by the kind of the rule: it is what is being worked on."""
+    lacks, preposition, role = _LACKING[rule.signal.kind]
     for mention in scene.mentions:
-        choice = _topic(scene, rule, mention) if _bare_attribute(scene, rule, mention) else None
-        if choice is not None:
-            yield inserted(scene, rule, mention.end, choice, rule.render.preposition or "of")
-
-
-def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Add a pulse animation": to what is being worked on."""
-    for mention in scene.mentions:
-        direct = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
-        part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
-        joined = mention.parts or mention.grouped
-        if not (direct and part and mention.verb in rule.signal.verbs) or joined:
+        choice = _owner(scene, rule, mention, role) if lacks(scene, rule, mention) else None
+        if choice is None:
             continue
-        choice = None if _has_target(scene, mention.end) else _topic(scene, rule, mention)
-        if choice is not None:
-            preposition = "in" if mention.verb in _CONTAINING else rule.render.preposition or "to"
-            yield inserted(scene, rule, mention.end, choice, preposition)
+        inside = role == "obj" and mention.verb in _CONTAINING
+        preposition = "in" if inside else rule.render.preposition or preposition
+        found = inserted(scene, rule, mention.end, choice, preposition)
+        constraint = rule.signal.kind == "constraint"
+        yield replace(found, focus=_merged(choice.mention, mention)) if constraint else found
+
+
+def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Add a pulse animation"; not "to the header", "below it", "there"."""
+    adding = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
+    part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
+    joined = mention.parts or mention.grouped
+    if not (adding and part and mention.verb in rule.signal.verbs) or joined:
+        return False
+    return not any(
+        (w.pos == "ADP" and w.lower in _TARGET_PREPOSITIONS)
+        or w.lower in {"there", "here"}
+        or w.pos == "SCONJ"
+        for w in scene.words[mention.end :]
+    )
 
 
 def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -74,27 +81,15 @@ def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
         yield written(scene, rule, (start, end), made, choice=choice, sole=True, implicit=True)
 
 
-def find_relations(scene: Scene, rule: Rule) -> Iterator[Found]:
+def _is_relation(scene: Scene, rule: Rule, mention: Mention) -> bool:
     """ "What are the main causes?": of what the talk is about."""
-    for mention in scene.mentions:
-        clause = scene.clause(mention.start)
-        heads = {part.head for part in mention.parts} or {mention.head}
-        determiner = mention.parts[0].determiner if mention.parts else mention.determiner
-        if mention.grouped or determiner not in rule.signal.determiners:
-            continue
-        bare_singular = determiner == "" and mention.number == "sg"
-        asked = heads <= rule.signal.nouns and _asks_what_it_is(scene, clause)
-        if bare_singular or not asked or not _ends_the_question(scene, mention):
-            continue
-        need = scene.need_at(mention.start, rule.antecedent, role="of")
-        pool = scene.candidates(
-            replace(need, verb="", complement=""),
-            rule.antecedent,
-            among=lambda m, part=mention: _can_own(rule, m, part) and not m.reply,  # type: ignore[misc]
-        )
-        choice = choose(scene, pool, rule.antecedent)
-        if choice is not None:
-            yield inserted(scene, rule, mention.end, choice, rule.render.preposition or "of")
+    heads = {part.head for part in mention.parts} or {mention.head}
+    determiner = mention.parts[0].determiner if mention.parts else mention.determiner
+    bare_singular = determiner == "" and mention.number == "sg"
+    if mention.grouped or bare_singular or determiner not in rule.signal.determiners:
+        return False
+    asked = heads <= rule.signal.nouns and _asks_what_it_is(scene, scene.clause(mention.start))
+    return asked and _ends_the_question(scene, mention)
 
 
 def _asks_what_it_is(scene: Scene, clause: Clause) -> bool:
@@ -117,24 +112,26 @@ def _ends_the_question(scene: Scene, mention: Mention) -> bool:
     return rest[:1] in ([], ["on"]) and not owned and (some_of or not governed)
 
 
-def find_constraints(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Use toggle switch, not button" -> "Use toggle switch for dark mode, not button"."""
-    text = scene.analysis.text
-    used = [m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs][:1]
-    for mention in used if cued(rule, text) is not None else ():
-        others = [m for m in scene.mentions if m.start >= mention.end]
-        heads = {m.head for m in scene.discourse.mentions()}
-        known = any(m.head in heads for m in [mention, *others])
-        if known or _is_targeted(scene, mention) or covered(rule, text, 0, len(text)):
-            continue
-        choice = _topic(scene, rule, mention)
-        if choice is not None:
-            found = inserted(scene, rule, mention.end, choice, rule.render.preposition or "for")
-            yield replace(found, focus=_merged(choice.mention, mention))
+def _is_constraint(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Use toggle switch, not button" of things that are new here, and not for something yet:
+    "Use Redis for the queue, not files", "Use A* for this".
+    """
+    text, words = scene.analysis.text, scene.words
+    used = (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs)
+    if next(used, None) is not mention or cued(rule, text) is None:
+        return False
+    heads = {m.head for m in scene.discourse.mentions()}
+    known = any(m.head in heads for m in scene.mentions if m is mention or m.start >= mention.end)
+    pointing = any(
+        word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL
+        for word, follows in pairwise(words)
+    )
+    at_once = scene.pos(mention.end) == "ADP" and scene.lower(mention.end) in _TARGET_PREPOSITIONS
+    return not (known or pointing or at_once or covered(rule, text, 0, len(text)))
 
 
-def _bare_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
-    """ "the color" as object of change/set/...: no owner, no modifiers, no of-phrase.
+def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Change the color": no owner, no modifiers, no of-phrase.
 
     A rule with lemmas wants the phrase behind one of these prepositions instead ("as the
     base image").
@@ -150,46 +147,24 @@ def _bare_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
     return not placed and scene.lower(mention.end) not in owner
 
 
-def _topic(scene: Scene, rule: Rule, part: Mention) -> Choice | None:
-    """What is being worked on: the most salient thing that is not itself such a part."""
-    need = scene.need_at(part.start, rule.antecedent, role="obj")
-    owners = [m for m in scene.discourse.mentions() if m.role == "of"]
+def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None:
+    """What is being worked on: the most salient thing that is not itself such a part.
+
+    Not "the colour" of "the colour of the table"; a relation (``role`` "of") is no reply's.
+    """
+    nouns, of = rule.signal.nouns, role == "of"
+    owners = [m for m in scene.discourse.mentions() if m.role == "of" and not of]
 
     def among(mention: Mention) -> bool:
-        """Not "the colour" of "the colour of the table"."""
-        of_other = any(
+        alike = mention.head in nouns or mention.head == part.head or (of and mention.reply)
+        owned = any(
             0 <= owner.start - mention.end <= _OF_THE and owner.turn == mention.turn
             for owner in owners
         )
-        return _can_own(rule, mention, part) and not of_other
+        return not (alike or owned or mention.parts or mention.person)
 
-    pool = scene.candidates(replace(need, verb="", complement=""), rule.antecedent, among=among)
-    return choose(scene, pool, rule.antecedent)
-
-
-def _can_own(rule: Rule, owner: Mention, part: Mention) -> bool:
-    alike = owner.head in rule.signal.nouns or owner.head == part.head
-    return not (alike or owner.parts or owner.person)
-
-
-def _has_target(scene: Scene, end: int) -> bool:
-    """A place or target anywhere behind the object ("to the header", "below it", "there")."""
-    return any(
-        (w.pos == "ADP" and w.lower in _TARGET_PREPOSITIONS)
-        or w.lower in {"there", "here"}
-        or w.pos == "SCONJ"
-        for w in scene.words[end:]
-    )
-
-
-def _is_targeted(scene: Scene, used: Mention) -> bool:
-    """ "Use Redis for the queue, not files", "Use A* for this": what for is said already."""
-    pointing = any(
-        word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL
-        for word, follows in pairwise(scene.words)
-    )
-    at_once = scene.pos(used.end) == "ADP" and scene.lower(used.end) in _TARGET_PREPOSITIONS
-    return pointing or at_once
+    need = replace(scene.need_at(part.start, rule.antecedent, role=role), verb="", complement="")
+    return choose(scene, scene.candidates(need, rule.antecedent, among=among), rule.antecedent)
 
 
 def _merged(feature: Mention, used: Mention) -> Mention | None:
@@ -213,3 +188,14 @@ def _merged(feature: Mention, used: Mention) -> Mention | None:
         modifiers=tuple(text.lower().split()[:-1]),
         compound=text,
     )
+
+
+_Lacking = Callable[[Scene, Rule, Mention], bool]
+
+_LACKING: Final[Mapping[str, tuple[_Lacking, str, Role]]] = {
+    "attribute": (_is_attribute, "of", "obj"),
+    "part": (_is_part, "to", "obj"),
+    "relation": (_is_relation, "of", "of"),
+    "constraint": (_is_constraint, "for", "obj"),
+}
+"""Whether a phrase lacks an owner, the preposition of that, and its role."""

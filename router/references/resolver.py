@@ -14,32 +14,10 @@ from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis
+from kds.router.references import ellipsis, nouns
 from kds.router.references.agreement import find_agreements
 from kds.router.references.caution import find_unresolved
-from kds.router.references.ellipsis import (
-    find_actions,
-    find_bare_questions,
-    find_comparisons,
-    find_conditions,
-    find_corrections,
-    find_purposes,
-    find_questions,
-    find_repeats,
-)
-from kds.router.references.implicit import (
-    find_attributes,
-    find_constraints,
-    find_parts,
-    find_qualities,
-    find_relations,
-)
-from kds.router.references.nouns import (
-    find_both,
-    find_nouns,
-    find_ones,
-    find_order,
-    find_which,
-)
+from kds.router.references.implicit import find_implicit, find_qualities
 from kds.router.references.pronouns import find_places, find_pronouns
 from kds.router.references.rendering import is_well_formed
 from kds.router.references.ruleset import Rule, SignalKind
@@ -57,25 +35,25 @@ _MARKS: Final = ".,;:!?()\"'"
 _MECHANISMS: Final[Mapping[SignalKind, Mechanism]] = {
     "pronoun": find_pronouns,
     "demonstrative": find_pronouns,
-    "noun": find_nouns,
-    "one": find_ones,
-    "both": find_both,
-    "order": find_order,
-    "which": find_which,
+    "noun": nouns.find_nouns,
+    "one": nouns.find_ones,
+    "both": nouns.find_both,
+    "order": nouns.find_order,
+    "which": nouns.find_which,
     "place": find_places,
-    "repeat": find_repeats,
-    "relation": find_relations,
-    "question": find_questions,
-    "correction": find_corrections,
-    "attribute": find_attributes,
-    "part": find_parts,
+    "repeat": ellipsis.find_repeats,
+    "relation": find_implicit,
+    "question": ellipsis.find_questions,
+    "correction": ellipsis.find_corrections,
+    "attribute": find_implicit,
+    "part": find_implicit,
     "quality": find_qualities,
-    "constraint": find_constraints,
-    "bare": find_bare_questions,
-    "condition": find_conditions,
-    "action": find_actions,
-    "purpose": find_purposes,
-    "comparison": find_comparisons,
+    "constraint": find_implicit,
+    "bare": ellipsis.find_bare_questions,
+    "condition": ellipsis.find_conditions,
+    "action": ellipsis.find_actions,
+    "purpose": ellipsis.find_purposes,
+    "comparison": ellipsis.find_comparisons,
     "pattern": find_wordings,
     "agreement": find_agreements,
 }
