@@ -2,21 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.turn import Edit, Reference, Utterance
-from kds.router.discourse.reply import (
-    as_command,
-    closing_sentence,
-    proposed,
-    prose,
-    without_purpose,
-)
-from kds.router.discourse.salience import Need
-from kds.router.references.rendering import definite
-from kds.router.references.ruleset import AntecedentNeed, Rule
-from kds.router.references.scene import Found, Scene, choose, cued, search
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.reply import as_command, closing_sentence, prose, without_purpose
+from kds.router.references.ruleset import Rule
+from kds.router.references.scene import Found, Scene, cued, search
 
 if TYPE_CHECKING:
     import regex
@@ -29,9 +20,6 @@ _SCORE: Final = 0.9
 
 _ASKED: Final = re.compile(r"\?+")
 
-_ABOUT_IT: Final = (" for it", " to it", " with it")
-"""Not "commit it", "delete it": what is committed or deleted is more than was named."""
-
 
 def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
     """A message that only takes what the reply's last sentence offers.
@@ -40,7 +28,7 @@ def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
     otherwise follows the message, behind "and" where the group ``on`` ends it. A ``verb`` must be
     that of the offer, and what matches ``weak`` answers the only question of a reply.
     """
-    text, action = scene.analysis.text, _offered(scene.reply, rule) or _offered_for_it(scene)
+    text, action = scene.analysis.text, _offered(scene.reply, rule)
     match = cued(rule, text) if action else None
     if match is None or match[0].strip() != text.strip() or not _answers(match, action, scene):
         return
@@ -79,18 +67,3 @@ def _offered(reply: str, rule: Rule) -> str:
     offered = match.groupdict().get("action") or match[0]
     action = as_command(without_purpose(offered.strip(" .?!,")))
     return action if len(action.split()) <= ACTION_WORDS else ""
-
-
-def _offered_for_it(scene: Scene) -> str:
-    """ "Want me to add tests for it?", where the user named one thing, and the reply no other."""
-    action = proposed(scene.reply) if scene.reply else ""
-    if not action.endswith(_ABOUT_IT) or len(action.split()) > ACTION_WORDS:
-        return ""
-    before = scene.reply[: scene.reply.rfind(closing_sentence(scene.reply))]
-    told = replace(scene, history=(*scene.history[:-1], Utterance(before, "assistant")))
-    need = AntecedentNeed(number="sg")
-    pool = told.candidates(Need(number="sg", role="obj"), need, among=lambda m: m.brought_up)
-    choice = choose(told, pool, need)
-    if choice is None or not told.is_alone(choice):
-        return ""
-    return f"{action.removesuffix(' it')} {definite(choice.mention)}"

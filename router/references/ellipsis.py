@@ -48,8 +48,6 @@ _FROM_TO: Final = re.compile(
 """A value that changes ("from 6379 to 6380"), and one file that becomes another."""
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _OF_OWN_VALUE: Final = words("verbs", "of_own_value")
-_LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
-_LATER_THAN: Final = re.compile(r"\b(?:before|until|up to|prior to) ")
 NEAR: Final = 0.25
 """Least cosine of the names of two things of a kind: "header" and "footer" have .36, "timeout" and
 "worker" .16; of 46 pairs, .25 parts 37 rightly."""
@@ -67,7 +65,7 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     fragment, prefix = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
-    question, moment = _continued(scene, prefix), scene.discourse.last
+    question, moment = last_question(scene.discourse), scene.discourse.last
     if question is not None:
         alone = prefix == "" and " " not in scene.analysis.text.strip(" ?")  # "Really?"
         text = "" if alone else _asked(scene, question, fragment, prefix)
@@ -79,23 +77,6 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
         text = substitute(moment.analysis, slot, fragment) if alike and slot else ""
     if text and not borrows_pronoun(text := _without(_LEAD_IN, text), scene.analysis.text):
         yield _whole(scene, rule, fragment, text)
-
-
-def _continued(scene: Scene, prefix: str) -> Question | None:
-    """The last question; "And X?" behind "Why?" goes on with what it asked the reason of."""
-    question = last_question(scene.discourse)
-    if question is None or question.span(question.wh).lower() != "why" or _ABOUT.search(prefix):
-        return question
-    before = (one for one in questions(scene.discourse) if one is not question)
-    plain = [w for w in _said(question) if w != "not"]
-    return next(
-        (one for one in islice(before, 1) if _said(one) == plain != [] and not one.copular),
-        question,
-    )
-
-
-def _said(question: Question) -> list[str]:
-    return [w.lower for w in question.words[slice(*question.predicate)]]
 
 
 def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
@@ -112,14 +93,11 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     same, of_rule = "same" in said_so, "rule" in said_so or "the above" in said_so
     if of_rule and question.copular and not question.is_polar:
         return ""  # "What is the Closing Date?" asks for no rule
-    if fragment.mention is None and said in _LATER:
-        return _LATER_THAN.sub("after ", f"{question.text}?")
     if doing and fragment.prep == "for":
         fragment = replace(fragment, prep="")  # "do it for riot damage too"
     asked = list(questions(scene.discourse))
-    at = next((i for i, one in enumerate(asked) if one is question), len(asked))
-    before = asked[at + 1] if at + 1 < len(asked) else None
-    if slot := asked_slot(question, fragment, before, oblique=same):
+    before = asked[asked.index(question) + 1 :] if question in asked else []
+    if slot := asked_slot(question, fragment, next(iter(before), None), oblique=same):
         return asked_again(question, slot, fragment)
     named = fragment.mention
     about = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
