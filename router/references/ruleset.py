@@ -95,7 +95,16 @@ class Render(_Strict):
     text: str = ""
 
 
-class RuleTest(_Strict):
+class _Placed(_Strict):
+    _where: str = PrivateAttr("")
+
+    @property
+    def where(self) -> str:
+        """Its place, ``path:line``."""
+        return self._where
+
+
+class RuleTest(_Placed):
     """Messages before, the message, and what must come out."""
 
     context: list[str] = []
@@ -104,12 +113,6 @@ class RuleTest(_Strict):
     message: str = Field(alias="in", min_length=1)
     out: str | list[str] = UNCHANGED
     switch: bool = False
-    _where: str = PrivateAttr("")
-
-    @property
-    def where(self) -> str:
-        """Its place, ``path:line``."""
-        return self._where
 
     @property
     def expected(self) -> list[str]:
@@ -124,7 +127,7 @@ class RuleTest(_Strict):
         return bool(self.expected) or self.switch
 
 
-class Rule(_Strict):
+class Rule(_Placed):
     """A reference rule with its tests."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_.-]*$")
@@ -135,12 +138,6 @@ class Rule(_Strict):
     antecedent: AntecedentNeed = AntecedentNeed()
     render: Render = Render()
     tests: list[RuleTest] = []
-    _where: str = PrivateAttr("")
-
-    @property
-    def where(self) -> str:
-        """Its place, ``path:line``."""
-        return self._where
 
 
 class RuleFile(_Strict):
@@ -173,17 +170,17 @@ class EntityFile(_Strict):
 class SelectionEntry(_Strict):
     """What is usually done to what."""
 
-    things: list[str] = Field(min_length=1)
-    verbs: list[str] = []
-    predicates: list[str] = []
+    things: Annotated[Words, Field(min_length=1)]
+    verbs: Words = frozenset()
+    predicates: Words = frozenset()
 
 
 class KnowledgeFile(_Strict):
     """knowledge.yaml."""
 
     selections: list[SelectionEntry] = []
-    types: dict[str, list[str]] = {}
-    surfaces: list[str] = []
+    types: dict[str, Words] = {}
+    surfaces: Words = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +190,6 @@ class RuleSet:
     rules: tuple[Rule, ...]
     entities: tuple[EntityPattern, ...]
     knowledge: Knowledge
-    files: tuple[Path, ...]
 
 
 def load_rules(
@@ -232,14 +228,13 @@ def _ruleset(texts: tuple[tuple[Path, str | Problem], ...], packaged: Path) -> R
                 entities += _patterns(names)
         elif path.name == KNOWLEDGE:
             if (known := _valid(document, KnowledgeFile, problems)) is not None:
-                knowledge = _knowledge(known)
+                selections = (Selection(s.things, s.verbs, s.predicates) for s in known.selections)
+                knowledge = Knowledge(tuple(selections), known.types, known.surfaces)
         else:
             _add_rules(rules, document, problems, packaged)
     if problems:
         raise RuleFileError(problems)
-    return RuleSet(
-        tuple(rules.values()), tuple(entities), knowledge, tuple(path for path, _ in texts)
-    )
+    return RuleSet(tuple(rules.values()), tuple(entities), knowledge)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -261,15 +256,6 @@ def _patterns(file: EntityFile) -> Iterator[EntityPattern]:
         for canonical, aliases in entry.aliases.items():
             for alias in aliases:
                 yield EntityPattern(entry.label, with_plurals(alias.lower()), canonical)
-
-
-def _knowledge(file: KnowledgeFile) -> Knowledge:
-    selections = tuple(
-        Selection(frozenset(s.things), frozenset(s.verbs), frozenset(s.predicates))
-        for s in file.selections
-    )
-    types = {noun: frozenset(things) for noun, things in file.types.items()}
-    return Knowledge(selections, types, frozenset(file.surfaces))
 
 
 def _add_rules(
