@@ -15,9 +15,8 @@ from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis
 from kds.router.references import ellipsis, nouns
-from kds.router.references.agreement import find_agreements
 from kds.router.references.caution import find_unresolved
-from kds.router.references.implicit import find_implicit, find_qualities
+from kds.router.references.implicit import find_agreements, find_implicit, find_qualities
 from kds.router.references.pronouns import find_places, find_pronouns
 from kds.router.references.rendering import is_well_formed
 from kds.router.references.ruleset import Rule, SignalKind
