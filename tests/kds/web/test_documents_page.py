@@ -172,12 +172,12 @@ SLOW = """\
 import sys, time
 from pathlib import Path
 from kds.documents import indexing, uploads
-gate, read = Path(sys.argv[1]), indexing._read
+gate, add = Path(sys.argv[1]), indexing._add
 def slowly(store, path, *how):
     while path.name != "part-0.md" and not gate.exists():
         time.sleep(0.02)
-    return read(store, path, *how)
-indexing._read = slowly
+    return add(store, path, *how)
+indexing._add = slowly
 uploads.main()
 """
 """Reads one file, and the others once there is a file that says so."""
