@@ -157,7 +157,7 @@ def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
 def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None:
     """What is being worked on: the most salient thing that is not itself such a part.
 
-    Not "the colour" of "the colour of the table"; a relation (``role`` "of") is no reply's.
+    Not "the colour" of "the colour of the table"; a relation (``role`` "of") ignores replies.
     """
     nouns, of = rule.signal.nouns, role == "of"
     owners = [m for m in scene.discourse.mentions() if m.role == "of" and not of]
