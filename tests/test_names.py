@@ -36,7 +36,7 @@ SECTIONS = {
     if field.annotation is not None and hasattr(field.annotation, "model_fields")
 }
 FOURTEEN = 14
-FILES = "db|md|json|sock|lock|token|log|starting|hung"
+FILES = "db|md|json|sock|lock|token|log|starting"
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`([^`\n]+)`")

@@ -156,7 +156,7 @@ def _service(project: Project) -> Iterator[Seen]:
         found = "its socket is there, but nothing answers" if stale else "it is not running"
         yield "note", f"{found}: the hook has nothing to say, commands take seconds", _START
         return
-    health = client.health()
+    health = client.ask("GET /healthz")
     if (running := str(health.get("version"))) != (ours := kds_version()):
         found = f"it is kds {running}, the commands are kds {ours}"
         yield "problem", found, "kds service stop, then kds service start"

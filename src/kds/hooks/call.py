@@ -21,25 +21,15 @@ from kds.brain.environment import OFF, runtime_folder
 SOCKET_NAME = "service.sock"
 STATE_NAME = "service.json"
 LOCK_NAME = "service.lock"
-TOKEN_NAME = "service.token"
-"""In the user's own folder of KDS: the bearer token of the HTTP side."""
+STARTING_NAME = "service.starting"  # in the runtime folder: when a service was last started
+TOKEN_NAME = "service.token"  # in the user's own folder: the bearer token of the HTTP side
 
-HUNG_NAME = "service.hung"
-"""In the runtime folder: the service let a hook wait in vain. It removes the mark when it answers
-one, or starts."""
+PAUSE_S = 60  # a service takes some seconds to load: by then a start has worked, or has failed
 
-STARTING_NAME = "service.starting"
-"""In the runtime folder: when a service was last started."""
-
-PAUSE_S = 60
-"""A service takes some seconds to load: after a minute a start has worked, or has failed."""
-
-WORKSPACE_HEADER = "Kds-Workspace"
-"""Names the root of the workspace that a request is about."""
+WORKSPACE_HEADER = "Kds-Workspace"  # names the root of the workspace that a request is about
 
 GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Against links that lead elsewhere, and pipes that would be waited for."""
-_STATE_LIMIT = 2**16
 
 
 class Trouble(Exception):  # noqa: N818  # the prompt of a hook goes on
@@ -64,12 +54,19 @@ def connect(folder: str, token_path: str, timeout_s: float) -> Call:
     Raises NoService when none listens, Trouble when others may write to the folder.
     """
     path = os.path.join(folder, SOCKET_NAME)
+    unix = hasattr(_socket, "AF_UNIX")
     try:
         _check_private(os.lstat(folder), "the runtime folder")
-        if hasattr(_socket, "AF_UNIX") and os.path.lexists(path):
+        if unix and os.path.lexists(path):
             return Call(_opened(_socket.AF_UNIX, path, timeout_s))
-        return _over_tcp(folder, token_path, timeout_s)
-    except (FileNotFoundError, ConnectionRefusedError):
+        if unix and not _is_held(os.path.join(folder, LOCK_NAME)):
+            raise NoService("no service is running")  # its port may belong to another user by now
+        side = json.loads(read_owned(os.path.join(folder, STATE_NAME)))["http"]
+        address = str(side["host"]), int(side["port"])
+        token = read_owned(token_path).decode("ascii", "replace").strip()
+        family = _socket.AF_INET6 if ":" in address[0] else _socket.AF_INET
+        return Call(_opened(family, address, timeout_s), f"Authorization: Bearer {token}\r\n")
+    except (FileNotFoundError, ConnectionRefusedError, ValueError, LookupError, TypeError):
         raise NoService("no service is running") from None
 
 
@@ -115,7 +112,7 @@ def read_owned(path: str) -> bytes:
     file = os.open(path, os.O_RDONLY | GUARDS)
     try:
         _check_private(os.fstat(file), os.path.basename(path))
-        return os.read(file, _STATE_LIMIT)
+        return os.read(file, 2**16)
     finally:
         os.close(file)
 
@@ -167,19 +164,6 @@ def _opened(family: int, address: "str | tuple[str, int]", timeout_s: float) -> 
         connection.close()
         raise
     return connection
-
-
-def _over_tcp(folder: str, token_path: str, timeout_s: float) -> Call:
-    if hasattr(_socket, "AF_UNIX") and not _is_held(os.path.join(folder, LOCK_NAME)):
-        raise NoService("no service is running")  # its port may belong to another user by now
-    try:
-        side = json.loads(read_owned(os.path.join(folder, STATE_NAME)))["http"]
-        address = str(side["host"]), int(side["port"])
-    except (ValueError, LookupError, TypeError):
-        raise NoService("no service is running") from None
-    token = read_owned(token_path).decode("ascii", "replace").strip()
-    family = _socket.AF_INET6 if ":" in address[0] else _socket.AF_INET
-    return Call(_opened(family, address, timeout_s), f"Authorization: Bearer {token}\r\n")
 
 
 def _is_held(path: str) -> bool:

@@ -11,33 +11,14 @@ import os
 import sys
 
 from kds.brain.environment import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import (
-    HUNG_NAME,
-    TOKEN_NAME,
-    NoService,
-    Trouble,
-    connect,
-    exchange,
-    start_service,
-)
+from kds.hooks.call import TOKEN_NAME, NoService, Trouble, connect, exchange, start_service
 from kds.hooks.log import note
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
-TIMEOUT_MS = 1500
-"""A warm service answers in some ms, one that is reloading its rules within a second."""
-
-HUNG_TIMEOUT_MS = 200
-"""For a service that let a prompt wait in vain and has answered none since."""
-
-TIMEOUT_LIMIT_MS = 25_000
-"""What the environment may ask for: below the 30 s after which the clients kill the hook."""
-
-INPUT_LIMIT = 1_000_000
-"""Bytes of hook input: what the service takes. A prompt beyond it is a pasted file."""
-
+TIMEOUT_MS = 1500  # a warm service answers in some ms, one that is reloading within a second
+TIMEOUT_LIMIT_MS = 25_000  # of the variable: the clients kill the hook after 30 s
+INPUT_LIMIT = 1_000_000  # bytes: what the service takes. A prompt beyond it is a pasted file
 ANSWER_LIMIT = 2**18
-REASON_LIMIT = 300
-"""Characters of an error that are noted."""
 
 USAGE = """\
 kds-hook hands the prompts of an assistant to the KDS service. Claude Code, Copilot CLI and others
@@ -64,7 +45,9 @@ def main() -> int:
 
 def _guarded(*, start: bool) -> None:
     """Run the hook; on any trouble leave a line in the log of the workspace it was about."""
-    timeout_s = _timeout_s()
+    given = os.environ.get(TIMEOUT_VARIABLE, "")
+    wanted_ms = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+    timeout_s = min(wanted_ms or TIMEOUT_MS, TIMEOUT_LIMIT_MS) / 1000
     folder, reason = ".", ""
     try:
         _set_alarm(timeout_s)
@@ -94,46 +77,21 @@ def _guarded(*, start: bool) -> None:
 def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
     """Print what the service has to say; start one where none is running."""
     try:
-        answer = _asked(content, root, timeout_s)
+        call = connect(runtime_folder(), os.path.join(own_folder(), TOKEN_NAME), timeout_s)
+        try:
+            status, answer = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
+        finally:
+            call.connection.close()
+        if status == 503:
+            raise NoService("the service is busy, or ends")
     except NoService:
         if start:
             start_service(root)
         raise
+    if status not in (200, 204):
+        raise Trouble(f"the service answered {status}")
     while answer and sys.stdout is not None:  # None: closed, or another file by now
         answer = answer[os.write(1, answer) :]
-
-
-def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
-    folder = runtime_folder()
-    mark = os.path.join(folder, HUNG_NAME)
-    if hung := os.path.lexists(mark):
-        timeout_s = min(timeout_s, HUNG_TIMEOUT_MS / 1000)
-        _set_alarm(timeout_s)
-    call = connect(folder, os.path.join(own_folder(), TOKEN_NAME), timeout_s)
-    try:
-        status, body = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
-    except TimeoutError:
-        if hung:
-            raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
-        raise
-    finally:
-        call.connection.close()
-    if status == 503:
-        raise NoService("the service is busy, or ends")
-    if status not in (200, 204):
-        raise Trouble(f"the service answered {status}{_reason(body)}")
-    return body
-
-
-def _reason(body: bytes) -> str:
-    """Which file keeps the service from answering, and why: no other error may quote the prompt."""
-    try:
-        error = json.loads(body)["error"]
-        where, why = error["where"] or "", " ".join(error["message"].split())
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return ""
-    return f": {where}: {why}"[:REASON_LIMIT] if where.startswith("/") else ""
 
 
 def _read_input() -> bytes:
@@ -146,12 +104,6 @@ def _read_input() -> bytes:
     if size > INPUT_LIMIT:
         raise Trouble(f"the input is larger than {INPUT_LIMIT:,} bytes")
     return content
-
-
-def _timeout_s() -> float:
-    given = os.environ.get(TIMEOUT_VARIABLE, "")
-    wanted_ms = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-    return min(wanted_ms or TIMEOUT_MS, TIMEOUT_LIMIT_MS) / 1000
 
 
 def _set_alarm(seconds: float) -> None:

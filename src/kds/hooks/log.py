@@ -10,9 +10,7 @@ import time
 from kds.hooks.call import GUARDS
 
 LOG_NAME = "hook.log"
-LOG_LIMIT = 2**16
-"""Bytes after which the log begins anew; the old one keeps a name."""
-
+LOG_LIMIT = 2**16  # bytes after which the log begins anew; the old one keeps a name
 SESSION_CHARS = 100
 
 
@@ -53,11 +51,9 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
     from kds.brain.files import PrivateFile
 
     path = Path(brain) / LOG_NAME
-    content = b"".join(
-        PrivateFile(one).read() or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path)
-    )
+    both = (PrivateFile(one).read() or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path))
     found: list[tuple[str | None, str]] = []
-    for line in content.decode("utf-8", "replace").splitlines():
+    for line in b"".join(both).decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")
         try:
             at = datetime.fromisoformat(stamp)

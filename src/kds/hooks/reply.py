@@ -20,25 +20,31 @@ EVENTS: Final = {
     for event, names in (
         ("prompt", "userpromptsubmit userpromptsubmitted beforeagent beforesubmitprompt"),
         ("start", "sessionstart"),
-        ("end", "stop agentstop afteragent sessionend precompact precompress"),
+        ("end", "stop agentstop afteragent sessionend precompact precompress"),  # of turns, too
         ("tool", "pretooluse beforetool beforereadfile beforeshellexecution"),
     )
     for name in names.split()
 }
-"""The clients' names for the events that KDS knows, in lower case. An end is that of a turn or a
-session, or a compaction."""
+"""The clients' names for the events that KDS knows, in lower case."""
+
+_BY_KEYS: Final = {"prompt": "prompt", "toolName": "tool", "source": "start",
+                   "stopReason": "end", "reason": "end", "trigger": "end"}  # fmt: skip
+"""The events of Copilot CLI, whose input does not name them."""
+
+_CLIENT_OF: Final = {
+    "beforeagent": "gemini", "beforetool": "gemini", "beforesubmitprompt": "cursor",
+    "beforereadfile": "cursor", "beforeshellexecution": "cursor",
+}  # fmt: skip
+"""Events that one client has alone."""
 
 OWN_LINE: Final = 'KDS: "'
 OWN_LINES: Final = (OWN_LINE, "KDS: the ", "KDS: in an earlier session")
 """How every line begins that KDS adds to a conversation."""
 
 NOT_TYPED: Final = (
-    "<task-notification",
-    "<agent-message",
-    "<cross-session-message",
-    "<teammate-message",
+    "<task-notification", "<agent-message", "<cross-session-message", "<teammate-message",
     "Another Claude session sent a message:",
-)
+)  # fmt: skip
 """How prompts begin that Claude Code hands to the hook although nobody has typed them
 (anthropics/claude-code issue 94675)."""
 
@@ -77,15 +83,7 @@ GOES_ON: Final = re.compile(
 )
 """How the first message of a conversation says that it goes on with an earlier one."""
 
-_CLIENT_OF: Final = {
-    **dict.fromkeys(("beforeagent", "beforetool"), "gemini"),
-    **dict.fromkeys(("beforesubmitprompt", "beforereadfile", "beforeshellexecution"), "cursor"),
-}
-"""Events that one client has alone."""
-
-PROMPT_LIMIT: Final = 1_000
-"""Characters of a prompt that is hinted about: a longer one says by itself what it is about."""
-
+PROMPT_LIMIT: Final = 1_000  # characters: a longer prompt says by itself what it is about
 MOST_HINTS: Final = 2
 QUOTE_LIMIT: Final = 48
 """Characters of a word and of what it stands for: two hints have at most 245, some 60 tokens."""
@@ -107,24 +105,16 @@ class HookInputError(KdsError):
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """A hook's input, whichever client wrote it.
-
-    ``session`` is the client's name for the conversation, ``event`` "prompt", "start", "end",
-    "tool" (``tool`` is about to be called with ``arguments``) or "other".
-    """
+    """A hook's input, whichever client wrote it."""
 
     prompt: str
     cwd: str | None
-    session: str | None
-    event: str
-    transcript: str | None = field(default=None, repr=False)
-    """The file in which the client keeps what was said."""
-    probe: bool = field(default=False, repr=False)
-    """`kds doctor` asks."""
-    planning: bool = field(default=False, repr=False)
-    """The client is in its plan mode, which has rules of its own."""
-    compacted: bool = field(default=False, repr=False)
-    """The session starts again after its conversation was condensed."""
+    session: str | None  # the client's name for the conversation
+    event: str  # "prompt", "start", "end", "tool" (about to be called) or "other"
+    transcript: str | None = None  # the file in which the client keeps what was said
+    probe: bool = field(default=False, repr=False)  # `kds doctor` asks
+    planning: bool = field(default=False, repr=False)  # the client's plan mode has its own rules
+    compacted: bool = field(default=False, repr=False)  # begins anew, its conversation condensed
     client: str = field(default="claude", repr=False, compare=False)
     tool: str = field(default="", repr=False)
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -133,8 +123,8 @@ class HookCall:
 def read_hook(raw: bytes) -> HookCall:
     """Read the input of a hook in the spelling of any client. Raises HookInputError.
 
-    >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
-    HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
+    >>> read_hook(b'{"sessionId": "f3", "prompt": "Make it purple"}').session
+    'f3'
     """
     try:
         data = json.loads(raw)
@@ -143,7 +133,9 @@ def read_hook(raw: bytes) -> HookCall:
     if not isinstance(data, dict):
         raise HookInputError("the hook input is not a JSON object")
     name = _text(data, "hook_event_name", "hookEventName")
-    event = EVENTS.get(name.lower(), "other") if name else _event_by_keys(data)
+    event = next((_BY_KEYS[key] for key in _BY_KEYS if key in data), "prompt")
+    if name:
+        event = EVENTS.get(name.lower(), "other")
     prompt = _text(data, "prompt")
     if event == "prompt" and prompt is None:
         raise HookInputError("the hook input has no prompt")
@@ -162,6 +154,37 @@ def read_hook(raw: bytes) -> HookCall:
         tool=tool,
         arguments=arguments,
     )
+
+
+def _client(data: dict[str, Any], transcript: str) -> str:
+    """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
+    if known := _CLIENT_OF.get(str(data.get("hook_event_name")).lower()):
+        return known
+    if "turn_id" in data or transcript.startswith("rollout-"):  # at a start there is no turn yet
+        return "codex"
+    if data.get("client") == "opencode":
+        return "opencode"
+    return "copilot" if "sessionId" in data else "claude"
+
+
+def _tool(data: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Name and arguments of a call. Cursor has events in the place of tools, and no folder of
+    arguments; Copilot CLI may write them as JSON."""
+    given = next((data[name] for name in ("tool_input", "toolArgs") if name in data), data)
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = {}
+    tool = _text(data, "tool_name", "toolName") or ("read" if "file_path" in data else "")
+    return tool, given if isinstance(given, dict) else {}
+
+
+def _text(data: dict[str, Any], *names: str) -> str | None:
+    value = next((data[name] for name in names if data.get(name) is not None), None)
+    if value is None or isinstance(value, str):
+        return value and well_formed(value)
+    raise HookInputError(f"'{names[0]}' of the hook input is not text")
 
 
 def left_alone(prompt: str) -> str | None:
@@ -201,17 +224,17 @@ def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dic
     return {**outer, "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
+def says_enough(prompt: str) -> str | None:
+    """Why nothing is said beside a prompt, whatever it refers to; None where there is room."""
+    if len(prompt) > PROMPT_LIMIT:
+        return f"it is longer than {PROMPT_LIMIT:,} characters"
+    return "a trace is pasted into it" if TRACE.search(prompt) else None
+
+
 def hook_hint(turn: Turn) -> str | None:
     """Return one line on what words of the prompt stand for; None where there is no such thing.
 
     What only the assistant's reply names is not said: the model has just said it.
-
-    >>> from datetime import datetime, UTC
-    >>> from kds.brain.turn import Edit, Reference
-    >>> it = Reference("it", 5, 7, "FAB button", "pron.it", 0.9)
-    >>> hook_hint(Turn("Make it purple", datetime.now(UTC), references=(it,),
-    ...                edits=(Edit(5, 7, "the FAB button"),)))
-    'KDS: "it" probably means "the FAB button".'
     """
     if says_enough(turn.message):
         return None
@@ -239,65 +262,15 @@ def why_no_hint(turn: Turn) -> str:
     return "nothing in it refers to what was said before"
 
 
-def says_enough(prompt: str) -> str | None:
-    """Why nothing is said beside a prompt, whatever it refers to; None where there is room."""
-    if len(prompt) > PROMPT_LIMIT:
-        return f"it is longer than {PROMPT_LIMIT:,} characters"
-    return "a trace is pasted into it" if TRACE.search(prompt) else None
-
-
 def activation_line(entry: Entry, client: str) -> str:
     """Return the line that names the entry a prompt calls for, as ``client`` invokes it.
 
     >>> activation_line(Entry("release-notes"), "claude")
     'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
-    >>> activation_line(Entry("standup", "prompt"), "codex")
-    'KDS: the prompt "standup" fits this (/prompts:standup).'
     """
-    how = f" (/{entry.name})"  # a command, or a prompt file
+    how = f" (/prompts:{entry.name})" if client == "codex" else f" (/{entry.name})"
     if entry.kind == "skill":
         how = " (use it with the Skill tool)" if client == "claude" else ""
     elif entry.kind == "agent":
         how = " (hand the work to it)"
-    elif client == "codex":
-        how = f" (/prompts:{entry.name})"
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
-
-
-def _client(data: dict[str, Any], transcript: str) -> str:
-    """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
-    event = str(data.get("hook_event_name") or "").lower()
-    if event in _CLIENT_OF:
-        return _CLIENT_OF[event]
-    if "turn_id" in data or transcript.startswith("rollout-"):  # at a start there is no turn yet
-        return "codex"
-    if data.get("client") == "opencode":
-        return "opencode"
-    return "copilot" if "sessionId" in data else "claude"
-
-
-def _event_by_keys(data: dict[str, Any]) -> str:
-    """The event of an input that does not name it: Copilot CLI's."""
-    signs = {"prompt": "prompt", "toolName": "tool", "source": "start",
-             **dict.fromkeys(("stopReason", "reason", "trigger"), "end")}  # fmt: skip
-    return next((event for key, event in signs.items() if key in data), "prompt")
-
-
-def _tool(data: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Name and arguments of a call. Cursor has events in the place of tools, and no folder of
-    arguments; Copilot CLI may write them as JSON."""
-    given = next((data[name] for name in ("tool_input", "toolArgs") if name in data), data)
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
-            given = {}
-    tool = _text(data, "tool_name", "toolName") or ("read" if "file_path" in data else "")
-    return tool, given if isinstance(given, dict) else {}
-
-
-def _text(data: dict[str, Any], *names: str) -> str | None:
-    value = next((data[name] for name in names if data.get(name) is not None), None)
-    if value is None or isinstance(value, str):
-        return None if value is None else well_formed(value)
-    raise HookInputError(f"'{names[0]}' of the hook input is not text")

@@ -15,10 +15,7 @@ from kds.brain.secrets.redaction import redacted
 from kds.brain.secrets.value_tests import DATA
 from kds.hooks.reply import NOT_TYPED, HookCall
 
-Level = Literal["warn", "block"]
-
-COPY_LIMIT: Final = 8_000
-"""Characters of a copy: of a longer prompt the lines are shown in which a secret was found."""
+COPY_LIMIT: Final = 8_000  # characters of a copy: of a longer prompt the lines with marks are shown
 SHOWN_LINES: Final = 5
 LINE_CHARS: Final = 200
 
@@ -33,7 +30,6 @@ _PRINTING: Final = frozenset(_FILES["printing"].split())
 _PATTERN_FIRST: Final = frozenset(_FILES["pattern first"].split())
 _IN_PLACE: Final = re.compile(_FILES["in place"])
 
-_FILE: Final = "the file "
 _MARK: Final = re.compile(r"\[secret: ([^\]\n]{1,40})\]")
 _ATTACHED: Final = re.compile(r"(?<!\S)@(?P<quote>\"?)(?P<path>[^\s\"]+)(?P=quote)")
 _SEPARATORS: Final = re.compile(r"[;&|\n`()]+")
@@ -44,20 +40,22 @@ _BEFORE_PROGRAM: Final = re.compile(r"(?:sudo|do|then|\w+=\S*)$")
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """What a prompt holds that should not leave: what it is, and the prompt without it."""
+    """What a prompt holds that should not leave: kinds, files, and the prompt without it."""
 
-    what: tuple[str, ...]
+    secrets: tuple[str, ...]
+    files: tuple[str, ...]
     copy: str
 
     @property
     def holds(self) -> str:
         """What the user is told."""
-        return f"holds a secret ({', '.join(self.what)})"
+        files = [f"the file {one}" for one in self.files]
+        return f"holds a secret ({', '.join((*self.secrets, *files))})"
 
     @property
     def kinds(self) -> str:
         """What it is, without names that the user typed."""
-        return ", ".join("a file" if one.startswith(_FILE) else one for one in self.what)
+        return ", ".join((*self.secrets, *(["a file"] if self.files else [])))
 
     @property
     def shown(self) -> str:
@@ -75,25 +73,26 @@ class Leak:
 def leak_in(prompt: str) -> Leak | None:
     """Find secrets in a prompt, and files of secrets that it attaches (`@.env`).
 
-    >>> leak_in("log in with password: hunter2")
-    Leak(what=('password',), copy='log in with password: [secret: password]')
+    >>> leak_in("log in with password: hunter2").copy
+    'log in with password: [secret: password]'
     """
     if prompt.lstrip().startswith(NOT_TYPED):
         return None
     prompt = without_controls(prompt)
-    copy, had = redacted(prompt), _MARK.findall(prompt)
-    what = [kind for kind in _MARK.findall(copy) if kind not in had]
-    if copy != prompt and not what:
-        what = ["secret"]
+    copy, had, files = redacted(prompt), _MARK.findall(prompt), list[str]()
+    kinds = [kind for kind in _MARK.findall(copy) if kind not in had]
+    if copy != prompt and not kinds:
+        kinds = ["secret"]
 
     def detached(found: re.Match[str]) -> str:
         if not is_secret_file(found["path"]):
             return found[0]
-        what.append(f"{_FILE}{one_line(found['path'])[:LINE_CHARS]}")
+        files.append(one_line(found["path"])[:LINE_CHARS])
         return found["path"]
 
     copy = _ATTACHED.sub(detached, copy)
-    return Leak(tuple(dict.fromkeys(what)), copy) if what else None
+    told = tuple(dict.fromkeys(kinds)), tuple(dict.fromkeys(files))
+    return Leak(*told, copy) if any(told) else None
 
 
 def is_secret_file(path: str) -> bool:
@@ -107,21 +106,16 @@ def is_secret_file(path: str) -> bool:
 
 
 def files_read(call: HookCall) -> tuple[str, ...]:
-    """The files of secrets that a call of a tool would put before the model.
-
-    >>> files_read(HookCall("", None, None, "tool", tool="Bash", arguments={"command": "cat .env"}))
-    ('.env',)
-    """
+    """The files of secrets that a call of a tool would put before the model."""
     found = list[str]()
     if _READING.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", call.tool).lower()):
         for name in _ARGUMENTS & call.arguments.keys():
             value = call.arguments[name]
-            found += filter(is_secret_file, map(str, value if isinstance(value, list) else [value]))
+            found += map(str, value if isinstance(value, list) else [value])
     for name in ("command", "cmd"):
-        command = call.arguments.get(name)
-        if isinstance(command, str):
-            found += filter(is_secret_file, _printed(command))
-    return tuple(dict.fromkeys(found))
+        if isinstance(command := call.arguments.get(name), str):
+            found += _printed(command)
+    return tuple(dict.fromkeys(filter(is_secret_file, found)))
 
 
 def _printed(command: str) -> Iterator[str]:
@@ -149,9 +143,8 @@ def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
         return {"continue": False, "user_message": reason}
     told: dict[str, Any] = {"decision": "block", "reason": reason}
     if client == "claude":  # else it would show the prompt once more
-        told["hookSpecificOutput"] = {
-            "hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True,
-        }  # fmt: skip
+        own = {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True}
+        told["hookSpecificOutput"] = own
     elif client == "copilot":  # VS Code, too, which documents these two
         told |= {"continue": False, "stopReason": reason}
     elif client == "opencode" and len(leak.copy) <= COPY_LIMIT:
@@ -167,7 +160,9 @@ def prompt_warned(leak: Leak, client: str) -> tuple[dict[str, Any], str | None]:
     return {"systemMessage": f"KDS: the prompt {leak.holds}. Without it:\n\n{leak.shown}"}, None
 
 
-def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, Any] | None:
+def tool_answer(
+    files: tuple[str, ...], client: str, level: Literal["warn", "block"]
+) -> dict[str, Any] | None:
     """What the hook prints about a call that reads files of secrets; None where that is nothing."""
     names = ", ".join(one_line(file)[:LINE_CHARS] for file in files[:SHOWN_LINES])
     if level == "warn":

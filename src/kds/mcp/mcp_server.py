@@ -1,10 +1,9 @@
-"""The MCP server: what it offers, put together, over stdio or HTTP."""
+"""The MCP server: what it offers, put together; its answers to single messages, and over HTTP."""
 
-import os
-import threading
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from functools import cache, lru_cache
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -26,6 +25,7 @@ from mcp_types import (
     InputRequiredResult,
     Prompt,
     Resource,
+    ToolAnnotations,
 )
 from pydantic import AnyUrl
 
@@ -34,10 +34,7 @@ from kds.brain.installation import kds_version
 from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
 from kds.mcp import resources
-from kds.mcp.tools import add_tools
-
-if TYPE_CHECKING:
-    from kds.mcp.workplace import Workplace
+from kds.mcp.tools import Workplace
 
 T = TypeVar("T")
 
@@ -48,15 +45,20 @@ INSTRUCTIONS: Final = (
     "for. Else do not."
 )
 
-PATH: Final = "/mcp"
-"""The path that the SDKs and the clients' documentation use."""
-
-ANSWER_S: Final = 110
-"""Seconds that a service works on a message: the client's side waits a little longer."""
+PATH: Final = "/mcp"  # which the SDKs and the clients' documentation use
+ANSWER_S: Final = 110  # that a message is worked on: the client's side waits a little longer
 
 GRACE_S: Final = 2
 """Seconds that open streams get to end when the server is stopped: clients hold one for as long
 as they live."""
+
+READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+CLEARS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
 
 
 class KdsServer(MCPServer[None]):
@@ -64,7 +66,6 @@ class KdsServer(MCPServer[None]):
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._loading = threading.Lock()
         super().__init__(
             "kds",
             title="KDS",
@@ -73,14 +74,24 @@ class KdsServer(MCPServer[None]):
             version=kds_version(),
             log_level="WARNING",
         )
-        self.workplace: Callable[[], Workplace] = cache(self._load)
-        add_tools(self, self.workplace)
-        resources.add_resources(self, self.workplace)
+        self._workplace = place = Workplace(workspace)
+        for function, title, annotations in (
+            (place.route_message, "Route a message", ADDS),
+            (place.resolve_references, "Resolve references", READS),
+            (place.context_load, "Load the context", READS),
+            (place.context_clear, "Clear the context", CLEARS),
+            (place.memory_search, "Search the memory", READS),
+            (place.recall, "Recall past sessions", READS),
+            (place.recall_session, "Read a past session", READS),
+        ):
+            text = inspect.getdoc(function)  # without the indentation of the code
+            self.add_tool(function, title=title, annotations=annotations, description=text)
+        resources.add_resources(self, place)
 
-    async def _ask(self, question: "Callable[[Workplace], T]") -> T:
+    async def _ask(self, question: Callable[[Workplace], T]) -> T:
         """Ask the workplace in a thread; what is wrong is told with the fix."""
         try:
-            return await anyio.to_thread.run_sync(lambda: question(self.workplace()))
+            return await anyio.to_thread.run_sync(question, self._workplace)
         except KdsError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
 
@@ -132,24 +143,6 @@ class KdsServer(MCPServer[None]):
                 raise ToolError(f"{error}: {error.__cause__}") from error
             raise
 
-    def _load(self) -> "Workplace":
-        with self._loading:
-            from kds.mcp.workplace import Workplace  # 0.4 s of CPU, after the first answer
-
-            return Workplace(self.workspace)
-
-
-class _Lines:
-    """Lines of stdin, with U+FFFD for half a character, which is not valid JSON to the SDK."""
-
-    def __init__(self, file: IO[bytes], first: bytes) -> None:
-        self._file, self._first = file, first
-
-    def readline(self) -> str:
-        """Return the next line, "" at the end."""
-        line, self._first = self._first or self._file.readline(), b""
-        return well_formed_json(line.decode("utf-8", "replace"))
-
 
 class _Exchange:
     """Stands in for stdin and stdout of a client that says some lines and awaits the answers."""
@@ -162,7 +155,7 @@ class _Exchange:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         for line in self._lines:
-            yield well_formed_json(line)
+            yield well_formed_json(line)  # half a character is not valid JSON to the SDK
         if self._awaited:
             await self._answered.wait()
 
@@ -189,26 +182,6 @@ async def answered(workspace: Workspace, lines: Sequence[str]) -> list[str]:
     return exchange.said
 
 
-def serve_stdio(server: KdsServer, reads: IO[bytes], first: bytes = b"") -> None:
-    """Serve over stdin, which is ``reads`` behind a ``first`` line, and stdout until it ends.
-
-    Other output goes to stderr.
-    """
-    writes = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-
-    async def run() -> None:
-        stdin = anyio.wrap_file(cast("IO[str]", _Lines(reads, first)))
-        async with stdio_server(stdin, anyio.wrap_file(writes)) as (messages, answers):
-            options = server._lowlevel_server.create_initialization_options()
-            await server._lowlevel_server.run(messages, answers, options)
-
-    anyio.run(run)
-
-
 def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[str], None]) -> None:
     """Serve streamable HTTP on loopback, with a token, until a signal ends it.
 
@@ -223,9 +196,8 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
     from kds.service.security import TokenAuth, open_token
     from kds.service.service_client import ServiceAddress
 
-    address = HttpAddress(host, port)
+    address, place = HttpAddress(host, port), ServiceAddress()
     server.workspace.ensure()
-    place = ServiceAddress()
     place.ensure()
     token = open_token(place.token_path)
     listener, bound = bind_http(address)

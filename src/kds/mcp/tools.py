@@ -1,33 +1,33 @@
-"""The seven tools: routing, the conversation context, the memory; what they take and return.
+"""The workspace behind the MCP server, and the seven tools that work on it.
 
 The SDK sends each result as structured content and as JSON text. Claude Code, Codex and opencode
 hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
+Most of KDS is imported when a tool needs it: the client is answered before.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
+import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import ToolAnnotations
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from kds.brain.clock import moment
-from kds.brain.context.names import NAME_LIMIT
-from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.turn import Action, IntentScore, Reference, Turn, entry_to_wire
+from kds.brain.clock import moment, utc_now
+from kds.brain.context.names import NAME_LIMIT, conversation_path
+from kds.brain.errors import KdsError, MessageError
+from kds.brain.message import MESSAGE_LIMIT, clean_message
+from kds.brain.turn import Turn, entry_to_wire
+from kds.brain.workspace import Workspace
+from kds.service.freshness import Mark, fingerprint
+from kds.service.service_client import RouterClient
 
 if TYPE_CHECKING:
-    from kds.brain.passages.recall import Hit
-    from kds.mcp.workplace import Workplace
+    from kds.brain.context.journal import Journal
+    from kds.brain.passages.store import Embedder
+    from kds.router.prompts.library import PromptLibrary
 
-READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-ADDS: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-CLEARS: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+RESULT_TOKENS: Final = 1_500  # of what a tool tells of past sessions of assistants
+
+NOT_IMPORTED: Final = "the user can bring past sessions in: kds memory import"
 
 ABSENT: Final = BeforeValidator(lambda given: "" if given is None else given)
 """For a plain `str` with "" for nothing: otherwise the SDK reads a text such as "null" as JSON."""
@@ -48,149 +48,82 @@ Conversation = Annotated[
         json_schema_extra={"maxLength": NAME_LIMIT},
     ),
 ]
-SessionName = Annotated[
-    str,
-    ABSENT,
-    Field(description="A session: its id or the beginning of it, its title, or 'last'."),
-]
+
+Result = dict[str, Any]
+
+_RESOLVED: Final = ("message", "expanded", "references", "context_ref", "context_switch")
+_ROUTED: Final = (
+    *_RESOLVED, "action", "intent", "confidence", "secondary_intents", "alternatives", "question",
+    "candidates", "session_id", "agent", "prompt_file", "prompt", "noted", "notice", "why",
+)  # fmt: skip
+"""What is told of a turn."""
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Workplace:
+    """What every tool, prompt and resource works on. Threads may share it.
 
+    Prompts and rules are read again when their files change, without those that do not load. The
+    docstrings of the tools are the descriptions that a model reads.
+    """
 
-class Resolution(_Result):
-    """What a message says once its references are resolved."""
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._reading = threading.RLock()
+        self._routing = threading.Lock()
+        self._client = RouterClient(workspace)
+        self._library: PromptLibrary | None = None
+        self._seen: Mark | None = None
+        self._embedders: dict[str, Embedder | str] = {}
+        self._brief: tuple[object, str] = (None, "")
 
-    message: str
-    expanded: str = Field(description="The message as it can be understood without the chat.")
-    references: list[Reference]
-    context_ref: str | None = Field(description="What the message is about, from the context.")
-    context_switch: bool = Field(description="Whether the message changes the topic.")
+    def library(self) -> "PromptLibrary":
+        """Return the prompts as their files are now."""
+        from kds.router.prompts.library import PromptLibrary
 
+        with self._reading:
+            found = fingerprint(self.workspace)
+            if self._library is None or found != self._seen:
+                self._library = None
+                self._library = PromptLibrary.sound(self.workspace.prompts_dir)[0]
+                self._client, self._seen = RouterClient(self.workspace), found
+            return self._library
 
-class RoutedMessage(Resolution):
-    """A routed message: its intent, its agent, and the prompt to follow."""
+    def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
+        """Route ``message``; `kds.api.conversations.Conversations.route` says how.
 
-    action: Action = Field(description="route: follow `prompt`; clarify: ask `question`.")
-    next_step: str = Field(description="What to do with this result.")
-    intent: str
-    confidence: Annotated[float, Field(ge=0, le=1)]
-    secondary_intents: list[str]
-    alternatives: list[IntentScore]
-    question: str | None
-    candidates: list[str] = Field(description="The intents that `question` offers.")
-    session_id: str | None
-    agent: str | None
-    prompt_file: str | None
-    prompt: str = Field(description="The agent's instructions for this message.")
-    noted: str | None = Field(description="What was noted of a corrected intent; docs/learning.md.")
-    notice: str | None = Field(description="Set for a message that KDS cannot read: not English.")
-    why: list[str]
+        Raises MessageError when it is empty or too long, or the name of the conversation is
+        invalid.
+        """
+        clean_message(message)
+        if conversation is not None:
+            conversation_path(self.workspace, conversation)
+        self.library()
+        with self._routing:  # its first call loads the router, which is to happen once
+            return self._client.route(message, conversation=conversation, log=log)
 
+    def handoff(self, to: str) -> str:
+        """Return the brief of the last session of an assistant in this repository."""
+        from kds.agents.models import LazyModel
+        from kds.agents.prompting import brief_writer
+        from kds.brain.settings import load_settings
+        from kds.transcripts.catalogue import AssistantMemory
+        from kds.transcripts.handoff import brief
+        from kds.transcripts.recalling import latest
 
-class RememberedMessage(_Result):
-    """One entry of the conversation context: a message of the user, and its intent."""
-
-    timestamp: str = Field(description="ISO 8601, UTC.")
-    user_message: str
-    intent: str
-    session_id: str | None
-    context_ref: str | None = None
-
-
-class ContextView(_Result):
-    """The conversation context: at most ten messages of the last two hours, oldest first."""
-
-    conversation: str | None = Field(description="null: the one that the workspace shares.")
-    entries: list[RememberedMessage]
-    warnings: list[str]
-
-
-class ClearedContext(_Result):
-    """How many messages were cleared."""
-
-    conversation: str | None
-    cleared: int
-
-
-class RecalledPassage(_Result):
-    """A part of a message that answers the question, and where it was said."""
-
-    text: str
-    session: str
-    title: str
-    message: str
-    role: str
-    at: str = Field(description="ISO 8601, UTC.")
-    kind: str
-    score: float
-    elsewhere: bool = Field(description="Of another session than the one asked about.")
-    why: list[str]
-
-
-class MemoryHits(_Result):
-    """What past conversations say about a question, the best first."""
-
-    query: str
-    hits: list[RecalledPassage] = []
-    profile: list[str] = Field(default=[], description="The user's own profile, by consent.")
-    summaries: list[str] = Field(default=[], description="Of the session asked about.")
-    notes: list[str] = Field(default=[], description="What to know about this search.")
-
-
-class PastPassage(_Result):
-    """A passage of a past session."""
-
-    session: str
-    message: str
-    client: str
-    at: str
-    branch: str
-    role: str
-    text: str
-    resume: str
-    by_meaning: bool = Field(description="No word of the question is in it.")
-
-
-class PastPassages(_Result):
-    """The best passages, within the room that a result has."""
-
-    sure: float = 0.0
-    passages: list[PastPassage] = []
-    notes: list[str] = []
-
-
-class PastSession(_Result):
-    """A part of a past session."""
-
-    session: str
-    title: str
-    text: str
-    next_offset: int | None
-
-
-def add_tools(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> None:
-    """Register the tools."""
-    tools = _Tools(workplace)
-    for function, title, annotations in (
-        (tools.route_message, "Route a message", ADDS),
-        (tools.resolve_references, "Resolve references", READS),
-        (tools.context_load, "Load the context", READS),
-        (tools.context_clear, "Clear the context", CLEARS),
-        (tools.memory_search, "Search the memory", READS),
-        (tools.recall, "Recall past sessions", READS),
-        (tools.recall_session, "Read a past session", READS),
-    ):
-        description = inspect.getdoc(function)  # without the indentation of the code
-        server.add_tool(function, title=title, annotations=annotations, description=description)
-
-
-class _Tools:
-    """The functions behind the tools. Their docstrings are the descriptions that a model reads."""
-
-    def __init__(self, workplace: "Callable[[], Workplace]") -> None:
-        self._workplace = workplace
+        settings = load_settings(self.workspace)
+        with closing(AssistantMemory.of(settings)) as memory:
+            project = memory.project_of(str(self.workspace.root))
+            found = latest(memory, project) if project else None
+        if found is None:
+            raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
+        key, model = (found[0].session, to), LazyModel(settings.model)
+        if self._brief[0] == key:  # a client asks again for what it shows
+            return self._brief[1]
+        write = brief_writer(model, self.library())
+        made = brief(*found, to=to, write=write, timeout_s=settings.model.timeout_s)
+        if made.by == "model":
+            self._brief = key, made.text
+        return made.text + "".join(f"\n({note})\n" for note in made.notes)
 
     def route_message(
         self,
@@ -199,79 +132,161 @@ class _Tools:
         log: Annotated[
             bool, Field(description="Remember the message for the ones that follow.")
         ] = True,
-    ) -> RoutedMessage:
+    ) -> Result:
         """Make one message of the user self-contained, find its intent, and pick the agent for it.
 
         Call it when a message points to something you cannot see, or the user asks for KDS, with
         the message word for word. Else do not. Then do what `next_step` says: `expanded` is the
         request with its references filled in, `prompt` has the instructions.
         """
-        turn = self._workplace().route(message, conversation=conversation or None, log=log)
-        return RoutedMessage.model_validate({**turn.as_dict(), "next_step": next_step(turn)})
+        turn = self.route(message, conversation=conversation or None, log=log)
+        told = turn.as_dict()
+        return {"next_step": next_step(turn), **{name: told[name] for name in _ROUTED}}
 
-    def resolve_references(self, message: Message, conversation: Conversation = "") -> Resolution:
+    def resolve_references(self, message: Message, conversation: Conversation = "") -> Result:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
-        turn = self._workplace().route(message, conversation=conversation or None, log=False)
-        return Resolution.model_validate(turn.as_dict())
+        told = self.route(message, conversation=conversation or None, log=False).as_dict()
+        return {name: told[name] for name in _RESOLVED}
 
-    def context_load(self, conversation: Conversation = "") -> ContextView:
+    def context_load(self, conversation: Conversation = "") -> Result:
         """Show what is remembered of the conversation: ten messages, two hours."""
-        return context_view(self._workplace(), conversation or None)
+        loaded = self._journal(conversation).load()
+        entries = list(map(entry_to_wire, loaded.entries))
+        told = {"entries": entries, "warnings": list(loaded.warnings)}
+        return {"conversation": conversation or None, **told}
 
-    def context_clear(self, conversation: Conversation = "") -> ClearedContext:
+    def context_clear(self, conversation: Conversation = "") -> Result:
         """Forget the conversation so far. Do it only when the user asks for it."""
-        cleared = self._workplace().clear(conversation or None)
-        return ClearedContext(conversation=conversation or None, cleared=cleared)
+        from kds.api.turn_log import TurnLog
+
+        cleared = self._journal(conversation).clear()
+        TurnLog(self.workspace).forget(conversation or None)
+        return {"conversation": conversation or None, "cleared": cleared}
 
     def memory_search(
         self,
         query: Annotated[str, Field(description="A question, or words and names to look for.")],
-        session: SessionName = "",
+        session: Annotated[
+            str,
+            ABSENT,
+            Field(description="A session: its id or the beginning of it, its title, or 'last'."),
+        ] = "",
         limit: Annotated[int, Field(ge=1, le=50, description="Most passages.")] = 5,
-    ) -> MemoryHits:
+    ) -> Result:
         """Find what was said in past conversations: decisions, facts, code, and where.
 
         With `session` that one is searched first, the others only when it has too little.
         """
-        found = self._workplace().search(query, session, limit)
-        if found is None or found.context is None:
-            return MemoryHits(query=query, notes=["nothing is remembered yet"])
-        return MemoryHits(
-            query=query,
-            hits=[_passage(hit, found.titles) for hit in found.context.used],
-            profile=list(found.profile),
-            summaries=[summary.text for summary, _ in found.summaries],
-            notes=[*found.notes, *found.context.notes],
-        )
+        from kds.api.memory_search import search_memory
+        from kds.api.turn_log import find_session
+        from kds.brain.memory.memory_store import MemoryPlace
+        from kds.brain.passages.recall import recall_settings
+        from kds.brain.settings import load_settings
+
+        if not query.strip():
+            raise MessageError("the query is empty", hint="ask something")
+        options = load_settings(self.workspace).recall
+        with MemoryPlace.of(self.workspace).if_any() as store:
+            chosen = find_session(store, session) if session else None
+            if store is None:
+                return {"query": query, "hits": [], "notes": ["nothing is remembered yet"]}
+            embedder, failed = self._embedder(options.embeddings)
+            found = search_memory(
+                store, query, settings=recall_settings(options), limit=limit, surface="mcp",
+                session=chosen.id if chosen else None, budget=options.token_budget,
+                embedder=embedder,
+            )  # fmt: skip
+        used, notes = (found.context.used, found.context.notes) if found.context else ((), ())
+        hits = [
+            {
+                "text": one.passage.body, "session": one.passage.session_id,
+                "title": found.titles.get(one.passage.session_id, ""),
+                "message": one.passage.message_id, "role": one.passage.role,
+                "at": moment(one.passage.at), "kind": one.passage.kind,
+                "score": round(one.score, 4), "elsewhere": one.elsewhere, "why": list(one.why),
+            }
+            for one in used
+        ]  # fmt: skip
+        summaries = [summary.text for summary, _ in found.summaries]
+        told = {"profile": list(found.profile), "summaries": summaries}
+        return {"query": query, "hits": hits, **told, "notes": [*found.notes, *failed, *notes]}
 
     def recall(
         self,
         question: Annotated[str, Field(description="The user's words, or a pasted error line.")],
         all_projects: Annotated[bool, Field(description="Not this repository alone.")] = False,
-    ) -> PastPassages:
+    ) -> Result:
         """Search the user's past sessions with every coding assistant in this repository.
 
         Call it when the user points back ("like last time", "what did we decide"), when you meet
         an error that may have been solved before, and before you decide what may be decided
         already. If `sure` is below 0.85, the passages may not answer. More of one: recall_session.
         """
-        return self._workplace().recall(question, all_projects)
+        from kds.brain.settings import load_settings
+        from kds.transcripts.catalogue import AssistantMemory
+        from kds.transcripts.recalling import ask
+
+        if not question.strip():
+            raise MessageError("the question is empty", hint="ask something")
+        settings = load_settings(self.workspace)
+        with closing(AssistantMemory.of(settings)) as memory:
+            if not memory.exists:
+                return {"sure": 0.0, "passages": [], "notes": [NOT_IMPORTED]}
+            here = memory.project_of(str(self.workspace.root))
+            projects = memory.projects() if all_projects else (here,) if here else ()
+            answer = ask(
+                memory, projects, question, now=utc_now(), surface="mcp",
+                embedder=self._embedder(settings.recall.embeddings)[0],
+            ).within(RESULT_TOKENS)  # fmt: skip
+        passages = [
+            {
+                "session": one.kept.session.id, "message": one.hit.passage.message_id,
+                "client": one.kept.client, "at": moment(one.hit.passage.at),
+                "branch": one.kept.branch, "role": one.hit.passage.role,
+                "text": one.hit.passage.body, "resume": one.kept.resume,
+                "by_meaning": one.by_meaning,
+            }
+            for one in answer.found
+        ]  # fmt: skip
+        return {"sure": round(answer.sure, 2), "passages": passages, "notes": [*answer.notes]}
 
     def recall_session(
         self,
         session: Annotated[str, Field(description="The `session` that recall gave.")],
         message: Annotated[str, ABSENT, Field(description="Begin with this `message`.")] = "",
         offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
-    ) -> PastSession:
+    ) -> Result:
         """Read a past session of an assistant, from a message on, in parts."""
-        return self._workplace().recalled_session(session, message, offset)
+        from kds.brain.settings import load_settings
+        from kds.transcripts.catalogue import AssistantMemory
+        from kds.transcripts.recalling import read_session
 
+        with closing(AssistantMemory.of(load_settings(self.workspace))) as memory:
+            kept, text, following = read_session(
+                memory, session, message=message, offset=offset, tokens=RESULT_TOKENS
+            )
+        told = {"session": kept.session.id, "title": kept.session.title}
+        return {**told, "text": text, "next_offset": following}
 
-def context_view(workplace: "Workplace", conversation: str | None) -> ContextView:
-    """Return the context of a conversation as the tools show it."""
-    loaded = workplace.journal(conversation).load()
-    entries = [RememberedMessage.model_validate(entry_to_wire(entry)) for entry in loaded.entries]
-    return ContextView(conversation=conversation, entries=entries, warnings=list(loaded.warnings))
+    def _journal(self, conversation: str) -> "Journal":
+        from kds.brain.context.journal import Contexts
+
+        return Contexts(self.workspace).journal(conversation or None)
+
+    def _embedder(self, embeddings: str | None) -> "tuple[Embedder | None, tuple[str, ...]]":
+        """The embedding model of the settings, loaded once; a note where it cannot be loaded."""
+        from kds.api.embeddings import load_embedder, model_name
+
+        if (name := model_name(embeddings)) is None:
+            return None, ()
+        with self._reading:
+            if name not in self._embedders:
+                try:
+                    self._embedders[name] = load_embedder(name)
+                except KdsError as error:
+                    self._embedders[name] = f"searched by words alone: {error}"
+            found = self._embedders[name]
+        return (None, (found,)) if isinstance(found, str) else (found, ())
 
 
 def next_step(turn: Turn) -> str:
@@ -291,19 +306,3 @@ def next_step(turn: Turn) -> str:
             f"'{turn.candidates[0].lower().replace('_', ' ')}' or 'the first one'."
         )
     return "Follow `prompt`: the message was not understood."
-
-
-def _passage(hit: "Hit", titles: Mapping[str, str]) -> RecalledPassage:
-    passage = hit.passage
-    return RecalledPassage(
-        text=passage.body,
-        session=passage.session_id,
-        title=titles.get(passage.session_id, ""),
-        message=passage.message_id,
-        role=passage.role,
-        at=moment(passage.at),
-        kind=passage.kind,
-        score=round(hit.score, 4),
-        elsewhere=hit.elsewhere,
-        why=list(hit.why),
-    )

@@ -12,18 +12,18 @@ Mark = tuple[tuple[str, int, int, int], ...]
 """Name, time, size and number of every file. One that is gone is a state like any other."""
 
 _ROOT: Final = Path(brain.__file__).parent.parent
-_FILES: Final = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
-"""Files of KDS: pip replaces all of an installation, or none."""
 
 
 class Installation:
     """Knows whether the installation that this process was started from was replaced.
 
     What a process has loaded goes on working then; what it would still read is of another version.
+    pip replaces all files of an installation or none, so three are looked at.
     """
 
     def __init__(self, root: Path = _ROOT) -> None:
-        self._paths = tuple(root / name for name in _FILES)
+        names = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
+        self._paths = [root / name for name in names]
         self._seen = _mark(self._paths)
 
     def is_replaced(self) -> bool:

@@ -24,8 +24,7 @@ from kds.brain.workspace import Workspace
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.service_client import ServiceAddress, ServiceUnavailableError, reach
 
-START_S: Final = 60.0
-"""Seconds until a start has failed. It takes 3 s on a quiet machine."""
+START_S: Final = 60.0  # seconds until a start has failed. It takes 3 s on a quiet machine
 
 STOP_S: Final = 15.0
 """Seconds before a stop has failed; the service itself gives requests in flight ten."""
@@ -44,102 +43,68 @@ LOG_LIMIT: Final = 1_000_000
 _PROBE_S: Final = 0.5
 """Seconds until a held lock counts as held: `is_running` holds it for less than a millisecond."""
 
-Stopped = Literal["stopped", "killed", "not running"]
 
+def claim(address: ServiceAddress) -> ExitStack:
+    """Take the right to serve, and sweep away what a killed service left; close it to end.
 
-class Instance:
-    """The right to serve. Get it with `Instance.claim`, give it back with `release`."""
-
-    def __init__(self, address: ServiceAddress) -> None:
-        self.address = address
-        self._lock = FileLock(
-            address.lock_path, mode=PRIVATE, thread_local=False, poll_interval=_PROBE_S / 10
-        )
-
-    @classmethod
-    def claim(cls, address: ServiceAddress) -> "Instance":
-        """Take the lock, and sweep away what a killed service left.
-
-        Raises AlreadyServedError when another process has it, StoreError when the folder cannot be
-        used.
-        """
-        address.ensure()
-        instance = cls(address)
-        try:
-            instance._lock.acquire(timeout=_PROBE_S)
-        except Timeout as error:
-            pid = noted(address).get("pid")  # none: it is starting, or stopping
-            raise AlreadyServedError(
-                f"{f'process {pid}' if pid else 'another process'} serves this user already",
-                where=str(address.folder),
-                hint="use that one, see `kds service status`; to serve in another way, end it "
-                "first with `kds service stop`",
-            ) from error
-        except OSError as error:
-            raise failure("lock", address.lock_path, error) from error
-        with ExitStack() as failing:
-            failing.callback(instance.release)
-            instance.withdraw()
-            failing.pop_all()
-        return instance
-
-    def bind(self) -> socket.socket:
-        """Listen on the socket; the folder keeps others out. Raises ServiceError."""
-        path = self.address.socket_path
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            listener.bind(str(path))
-            path.chmod(PRIVATE)
-            listener.listen(BACKLOG)
-        except OSError as error:
-            listener.close()
-            raise ServiceError(
-                f"cannot make the socket: {error.strerror or error}",
-                where=str(path),
-                hint="serve it over loopback instead: kds serve --no-socket",
-            ) from error
-        return listener
-
-    def announce(self, state: Mapping[str, object]) -> None:
-        """Write down how to reach the service. Raises StoreError."""
-        PrivateFile(self.address.state_path).replace(json.dumps(state, indent=2).encode() + b"\n")
-
-    def hide(self) -> None:
-        """Remove the socket: no new requests. The state file still names the process."""
-        PrivateFile(self.address.socket_path).remove()
-
-    def withdraw(self) -> None:
-        """Remove socket, state file and the mark of a hang. Raises StoreError."""
-        self.hide()
-        PrivateFile(self.address.state_path).remove()
-        PrivateFile(self.address.hung_path).remove()
-
-    def release(self) -> None:
-        """Let another process serve."""
-        self._lock.release()
-
-
-def standing_of(workspace: Workspace) -> Mapping[str, Any]:
-    """What can be said of the service: its ``status``, and all it says itself when it answers.
-
-    Raises StoreError when nobody may look.
+    Raises AlreadyServedError when another process has it, StoreError when the folder cannot be
+    used.
     """
-    answer, written = health(workspace), noted(ServiceAddress())
-    places = {"socket": written.get("socket"), "http": (written.get("http") or {}).get("url")}
-    if answer is not None:
-        return {**answer, **places}
-    if not is_running():
-        return {"status": "not running"}
-    status = "not answering" if any(places.values()) else "starting"
-    return {"status": status, "pid": written.get("pid")}
+    address.ensure()
+    lock = FileLock(address.lock_path, mode=PRIVATE, thread_local=False, poll_interval=POLL_S)
+    try:
+        lock.acquire(timeout=_PROBE_S)
+    except Timeout as error:
+        pid = noted(address).get("pid")  # none: it is starting, or stopping
+        raise AlreadyServedError(
+            f"{f'process {pid}' if pid else 'another process'} serves this user already",
+            where=str(address.folder),
+            hint="use that one, see `kds service status`; to serve in another way, end it "
+            "first with `kds service stop`",
+        ) from error
+    except OSError as error:
+        raise failure("lock", address.lock_path, error) from error
+    with ExitStack() as held:
+        held.callback(lock.release)
+        _withdraw(address)
+        held.callback(_withdraw, address)
+        return held.pop_all()
 
 
-def health(workspace: Workspace) -> Mapping[str, Any] | None:
-    """What the service says of itself, and of ``workspace`` if it is open; None: no answer."""
-    client = reach(workspace, timeout_s=STOP_S)
-    with suppress(ServiceUnavailableError):
-        return None if client is None else client.health()
-    return None
+def _withdraw(address: ServiceAddress) -> None:
+    for path in (address.socket_path, address.state_path):
+        PrivateFile(path).remove()
+
+
+def bind_socket(path: Path) -> socket.socket:
+    """Listen on the socket; its folder keeps others out. Raises ServiceError."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))
+        path.chmod(PRIVATE)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ServiceError(
+            f"cannot make the socket: {error.strerror or error}",
+            where=str(path),
+            hint="serve it over loopback instead: kds serve --no-socket",
+        ) from error
+    return listener
+
+
+def announce(address: ServiceAddress, state: Mapping[str, object]) -> None:
+    """Write down how to reach the service. Raises StoreError."""
+    PrivateFile(address.state_path).replace(json.dumps(state, indent=2).encode() + b"\n")
+
+
+def noted(address: ServiceAddress) -> Mapping[str, Any]:
+    """What was written down; empty when there is nothing, or it is damaged."""
+    with suppress(StoreError, ValueError):
+        state = json.loads(PrivateFile(address.state_path).read() or b"{}")
+        if isinstance(state, dict):
+            return state
+    return {}
 
 
 def is_running() -> bool:
@@ -155,13 +120,27 @@ def is_running() -> bool:
     return False
 
 
-def noted(address: ServiceAddress) -> Mapping[str, Any]:
-    """The content of service.json; empty when there is none, or it is damaged."""
-    with suppress(StoreError, ValueError):
-        state = json.loads(PrivateFile(address.state_path).read() or b"{}")
-        if isinstance(state, dict):
-            return state
-    return {}
+def health(workspace: Workspace) -> Mapping[str, Any] | None:
+    """What the service says of itself, and of ``workspace`` if it is open; None: no answer."""
+    with suppress(ServiceUnavailableError):
+        client = reach(workspace, timeout_s=STOP_S)
+        return None if client is None else client.ask("GET /healthz")
+    return None
+
+
+def standing_of(workspace: Workspace) -> Mapping[str, Any]:
+    """What can be said of the service: its ``status``, and all it says itself when it answers.
+
+    Raises StoreError when nobody may look.
+    """
+    answer, written = health(workspace), noted(ServiceAddress())
+    places = {"socket": written.get("socket"), "http": (written.get("http") or {}).get("url")}
+    if answer is not None:
+        return {**answer, **places}
+    if not is_running():
+        return {"status": "not running"}
+    status = "not answering" if any(places.values()) else "starting"
+    return {"status": status, "pid": written.get("pid")}
 
 
 def spawn_service(*, idle_minutes: float) -> int:
@@ -205,7 +184,7 @@ def start(
             where=str(path),
             hint="run `kds serve` in a terminal to see why",
         )
-    return client.open()
+    return client.ask("POST /open")
 
 
 def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
@@ -215,7 +194,9 @@ def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
     )
 
 
-def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
+def stop(
+    *, force: bool = False, timeout_s: float = STOP_S
+) -> Literal["stopped", "killed", "not running"]:
     """End the service: requests in flight are answered first.
 
     With ``force`` a process that does not end within ``timeout_s`` is killed; without it this
@@ -250,12 +231,10 @@ def _ended_by(pid: int, number: signal.Signals, timeout_s: float) -> bool:
 
 
 def _open_log(path: Path) -> IO[bytes]:
-    def private(name: str, flags: int) -> int:
-        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), PRIVATE)
-
     try:
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
-        return open(path, "ab", opener=private)  # for its opener
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        return os.fdopen(os.open(path, flags, PRIVATE), "ab")
     except OSError as error:
         raise failure("write", path, error) from error

@@ -1,36 +1,29 @@
-"""Listening sockets with uvicorn behind each, and the web page's, opened when it is asked for."""
+"""Listening sockets, with uvicorn behind each."""
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import uvicorn
-from starlette.datastructures import State
 from starlette.types import ASGIApp
 
 from kds.brain.errors import StoreError
 from kds.brain.files import PrivateFile
-from kds.brain.workspace import Workspace
 from kds.service.errors import ServiceError, describe_fault
 from kds.service.lifecycle import BACKLOG
 from kds.service.security import is_loopback
 from kds.service.service_client import LOOPBACK
 
-GRACE_S: Final = 10
-"""Seconds that requests in flight have to finish: the slowest measured took 1.3."""
+GRACE_S: Final = 10  # seconds that requests in flight have to finish: the slowest measured took 1.3
 
-KEEP_ALIVE_S: Final = 30
-"""Seconds a silent connection stays open after an answer."""
+KEEP_ALIVE_S: Final = 30  # seconds a silent connection stays open after an answer
 
 PAGE_PORT: Final = 5370
-"""Where the web page is, so that bookmarks last."""
-
-NEXT_PORTS: Final = 20
-"""How many are tried behind it where it is taken, before any free one."""
+"""Where the web page is, so that bookmarks last; where it is taken, at one of the next twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,52 +76,20 @@ def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
 
 
 def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
-    """Bind where the page was the last time, else to the first free port, which is ``noted``.
-
-    Raises ServiceError.
-    """
+    """Bind where the page was the last time (``noted``), else near PAGE_PORT, else anywhere."""
     known = 0
     with contextlib.suppress(StoreError, ValueError):
         known = int(PrivateFile(noted).read() or b"0")
-    for port in (known, *range(PAGE_PORT, PAGE_PORT + NEXT_PORTS)):
-        if 0 < port < 2**16:
-            with contextlib.suppress(ServiceError):
-                found = bind_http(HttpAddress(port=port))
-                break
+    for port in filter(None, (known, *range(PAGE_PORT, PAGE_PORT + 21))):
+        with contextlib.suppress(ServiceError, OverflowError):
+            found = bind_http(HttpAddress(port=port))
+            break
     else:
         found = bind_http(HttpAddress())
-    if found[1].port != known:
-        with contextlib.suppress(StoreError):  # it serves all the same
+    with contextlib.suppress(StoreError):  # it serves all the same
+        if found[1].port != known:
             PrivateFile(noted).replace(b"%d\n" % found[1].port)
     return found
-
-
-class _Server(uvicorn.Server):
-    """Serves one bound socket until ``closing`` is set; then finishes what is in flight.
-
-    uvicorn would look ten times a second whether to stop, and handle signals itself; here an
-    event ends it, so that an idle service sleeps, and several listeners stop together.
-    """
-
-    def __init__(self, app: ASGIApp, closing: asyncio.Event) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None,
-                log_level="critical",  # its lines may quote what a client sent
-                access_log=False, proxy_headers=False, server_header=False, date_header=False,
-                timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S,
-            )
-        )  # fmt: skip
-        self._closing = closing
-
-    async def main_loop(self) -> None:
-        """Wait for the end."""
-        await self._closing.wait()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the service."""
-        yield
 
 
 class Listeners:
@@ -156,58 +117,27 @@ class Listeners:
         await asyncio.gather(*self._tasks)
 
 
-class Site(Protocol):
-    """The web page. It belongs to a room above this one (`kds.web`)."""
+class _Server(uvicorn.Server):
+    """Serves one socket until ``closing`` is set; then finishes what is in flight.
 
-    @property
-    def app(self) -> ASGIApp:
-        """What answers at the listener."""
-        ...
+    uvicorn would look ten times a second whether to stop, and handle signals itself; here an
+    event ends it, so that an idle service sleeps, and several listeners stop together.
+    """
 
-    def admit(self, root: str) -> str:
-        """A path that lets one browser in to the workspace ``root``, once."""
-        ...
+    def __init__(self, app: ASGIApp, closing: asyncio.Event) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None,
+                log_level="critical",  # its lines may quote what a client sent
+                access_log=False, proxy_headers=False, server_header=False, date_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S,
+            )
+        )  # fmt: skip
+        self._closing = closing
 
-    def stop(self) -> None:
-        """Release everybody who waits for an answer; from the event loop."""
-        ...
+    async def main_loop(self) -> None:
+        await self._closing.wait()
 
-
-AnswerMcp = Callable[[Workspace, Sequence[str]], Awaitable[list[str]]]
-"""Answers messages of the Model Context Protocol; of a room above, too (`kds.mcp`)."""
-
-MakeSite = Callable[[State, int], Site]
-"""Makes the pages over the state of the service's application, for a port."""
-
-
-class SiteHost:
-    """Opens the web page of a service on loopback, and knows where it is."""
-
-    def __init__(self, make: MakeSite, state: State, listeners: Listeners, noted: Path) -> None:
-        """``noted`` is the file that keeps the port of the page."""
-        self._make, self._state, self._listeners, self._noted = make, state, listeners, noted
-        self._opening = asyncio.Lock()
-        self._site: Site | None = None
-        self._url = ""
-
-    async def open(self, root: str) -> tuple[str, str]:
-        """Open the page unless it is open; returns its address, and a link that lets one in.
-
-        Raises ServiceError when it cannot listen.
-        """
-        async with self._opening:
-            if self._site is None:
-                listener, address = bind_page(self._noted)
-                try:
-                    site = await asyncio.to_thread(self._make, self._state, address.port)
-                except BaseException:
-                    listener.close()
-                    raise
-                self._listeners.add(listener, site.app)
-                self._site, self._url = site, address.url
-        return self._url, f"{self._url}{self._site.admit(root)}"
-
-    def stop(self) -> None:
-        """Release everybody who waits. The listener ends with the others."""
-        if self._site is not None:
-            self._site.stop()
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

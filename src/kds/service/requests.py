@@ -46,33 +46,24 @@ _Result = TypeVar("_Result")
 WORKSPACE: Final = "kds.workspace"
 """Key of the ASGI scope: root of the request's workspace, where the way in decides it."""
 
-PERSON: Final = "kds.person"
-"""Key of the ASGI scope: whose token a request to a shared service has."""
+PERSON: Final = "kds.person"  # key of the ASGI scope: whose token a request to a shared service has
 
 BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
 
-UPLOADS: Final = {"/documents": 16 * BODY_LIMIT}
-"""Bytes of what takes a whole file."""
+UPLOAD_LIMIT: Final = 16 * BODY_LIMIT
+"""Bytes of what takes whole files. As much beyond a limit is read and thrown away, so that a client
+that writes first and reads afterwards sees the 413 instead of a broken connection."""
 
-DRAIN_LIMIT: Final = 16 * BODY_LIMIT
-"""Bytes beyond the limit that are read and thrown away, so that a client that writes first
-and reads afterwards sees the 413 instead of a broken connection."""
+UPLOADS: Final = ("/documents", "/sessions/import")
 
-STREAMED: Final = "/sessions/import"
-"""Its body is read in parts, and never held as a whole."""
+SHOWN: Final = 5  # faults of one request that are listed
 
-SHOWN: Final = 5
-"""Faults of one request that are listed."""
+TEXT_LIMIT: Final = 500  # characters of a name: an intent, a session, what a message refers to
 
-TEXT_LIMIT: Final = 500
-"""Characters of a name: an intent, a session, what a message refers to."""
+PATH_LIMIT: Final = 4_096  # characters of a path: PATH_MAX of Linux
 
-PATH_LIMIT: Final = 4_096
-"""Characters of a path: PATH_MAX of Linux."""
-
-VARIABLES_LIMIT: Final = 64
-"""Variables of one request: there are some thirty."""
+VARIABLES_LIMIT: Final = 64  # variables of one request: there are some thirty
 
 MessageText = Annotated[str, Field(min_length=1, max_length=MESSAGE_LIMIT)]
 ShortText = Annotated[str, Field(max_length=TEXT_LIMIT)]
@@ -176,10 +167,9 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below, and count what they read."""
-        if scope.get("path") == STREAMED:
-            await self._app(scope, receive, send)
-            return
-        size, limit = 0, max(self._limit, UPLOADS.get(scope.get("path", ""), 0))
+        size, limit = 0, self._limit
+        if scope.get("path") in UPLOADS:
+            limit = max(limit, UPLOAD_LIMIT)
 
         async def counted() -> Message:
             nonlocal size
@@ -187,7 +177,7 @@ class BodyLimit:
             size += len(event.get("body", b""))
             if size <= limit:
                 return event
-            while event.get("more_body") and size <= limit + DRAIN_LIMIT:
+            while event.get("more_body") and size <= limit + UPLOAD_LIMIT:
                 event = await receive()
                 size += len(event.get("body", b""))
             raise HTTPException(413, f"the body is larger than {limit:,} bytes")
@@ -207,10 +197,10 @@ def named_root(request: Request) -> str | None:
     return os.fsdecode(unquote_to_bytes(named)) if named else None
 
 
-def root_of(request: Request) -> str | None:
+def root_of(request: Request) -> str:
     """The root of a request's workspace: the way in decides it, else its header, else a default."""
-    workspaces: Workspaces = request.app.state.workspaces
-    return request.scope.get(WORKSPACE) or named_root(request) or workspaces.default
+    default = request.app.state.workspaces.default
+    return request.scope.get(WORKSPACE) or named_root(request) or default or ""
 
 
 async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
@@ -219,9 +209,8 @@ async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
     Raises ServiceError when none is named, KdsError when it does not load.
     """
     workspaces: Workspaces = request.app.state.workspaces
-    root = root_of(request)
     with workspaces.attendance:
-        if not root:
+        if not (root := root_of(request)):
             raise ServiceError(
                 "the request names no workspace",
                 where=WORKSPACE_HEADER,
@@ -252,9 +241,6 @@ def on_archivist(operation: Callable[_Given, _Result]) -> Callable[_Given, Await
     return run
 
 
-_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
-"""A full queue drains in about a second."""
-
 _STATUS: Final[Mapping[type[KdsError], int]] = {
     OutageError: 503,
     RemovedError: 401,
@@ -265,6 +251,9 @@ _STATUS: Final[Mapping[type[KdsError], int]] = {
     HookInputError: 400,
 }
 """Of errors from below; every other is the service's own fault: 500."""
+
+_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+"""A full queue drains in about a second."""
 
 
 def status_of(error: KdsError) -> int:
@@ -308,17 +297,17 @@ def add_error_handlers(app: FastAPI) -> None:
             error = ReplacedError()
         return error_response(error, owner=PERSON not in request.scope)
 
-    @app.exception_handler(HTTPException)
-    async def _(_: Request, error: HTTPException) -> JSONResponse:
-        told = KdsError(str(error.detail), hint="see /openapi.json")
-        return error_response(told, status=error.status_code, headers=error.headers)
-
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> JSONResponse:
         if app.state.is_replaced():
             return error_response(ReplacedError())
         app.state.log(f"internal error in {request.url.path}: {describe_fault(error)}")
         return error_response(internal_error(error))
+
+    @app.exception_handler(HTTPException)
+    async def _(_: Request, error: HTTPException) -> JSONResponse:
+        told = KdsError(str(error.detail), hint="see /openapi.json")
+        return error_response(told, status=error.status_code, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError) -> JSONResponse:

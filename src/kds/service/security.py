@@ -9,13 +9,14 @@ posts across origins sends `Origin`.
 import hmac
 import ipaddress
 import os
+import re
 import secrets
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -26,13 +27,11 @@ from kds.hooks.call import Trouble, read_owned
 from kds.service.errors import ForbiddenError, UnauthorizedError
 from kds.service.requests import error_response
 
-TOKEN_BYTES: Final = 32
-"""256 bits, the default of `secrets` and beyond any guessing."""
-
-_TOKEN_LENGTH: Final = 43
-"""Characters of TOKEN_BYTES in URL-safe base64 without padding."""
-
+TOKEN_BYTES: Final = 32  # 256 bits, the default of `secrets` and beyond any guessing
+_TOKEN_LENGTH: Final = 43  # characters of TOKEN_BYTES in URL-safe base64 without padding
 _ROOT: Final = 0
+
+_HOST: Final = re.compile(r"\[([\da-f:.]+)\](?::\d+)?|([\w.-]+)(?::\d+)?", re.ASCII | re.IGNORECASE)
 
 _TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if sys.platform == "linux" else ()
 """Every TCP socket of this machine with its user: proc_net_tcp of the kernel's documents."""
@@ -77,22 +76,17 @@ def neighbour_is_trusted(
     Other users can listen on loopback, too, and a browser sends them the cookies of every port.
     True where the system does not say (``tables`` are Linux's).
     """
-    ends = [_as_in_table(*client), _as_in_table(*server)]
+    near, far = (
+        f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
+        for host, port in (client, server)
+    )  # as the tables spell them; an IPv6 one has a prefix before it
     for table in tables:
-        try:
-            rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
-        except OSError:
-            continue
-        for row in rows:
-            if row[1].endswith(ends[0]) and row[2].endswith(ends[1]):
-                return int(row[7]) in (os.geteuid(), _ROOT)
+        with suppress(OSError):
+            for line in table.read_text("ascii").splitlines()[1:]:
+                row = line.split()
+                if row[1].endswith(near) and row[2].endswith(far):
+                    return int(row[7]) in (os.geteuid(), _ROOT)
     return True
-
-
-def _as_in_table(host: str, port: int) -> str:
-    """An end of a connection as the tables spell it; an IPv6 one has a prefix before it."""
-    number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
-    return f"{number:08X}:{port:04X}"
 
 
 class TokenAuth:
@@ -128,22 +122,11 @@ def bearer(headers: Headers) -> str:
 def check_origin(headers: Headers) -> None:
     """Raise ForbiddenError when a request was sent elsewhere, or comes from another page."""
     hosts = headers.getlist("host")
-    if len(hosts) != 1 or not is_loopback(_host_name(hosts[0])):
+    named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+    if named is None or not is_loopback(named[1] or named[2]):
         where, hint = "Host", "use http://127.0.0.1, http://[::1] or http://localhost"
     elif any(one.lower() != f"http://{hosts[0]}".lower() for one in headers.getlist("origin")):
         where, hint = "Origin", "a web page from elsewhere may not ask this service"
     else:
         return
     raise ForbiddenError(f"refused: {where} is not this machine", where=where, hint=hint)
-
-
-def _host_name(host: str) -> str:
-    """The name in a `Host` header, without port and brackets; "" when it is malformed."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port
-    except ValueError:
-        return ""
-    if parts.username is not None or parts.path or parts.query or parts.fragment:
-        return ""
-    return parts.hostname or ""

@@ -7,8 +7,8 @@ interpreter busy, and a hook must not wait for it.
 
 import asyncio
 import faulthandler
-import itertools
 import math
+import os
 import shutil
 import signal
 import socket
@@ -28,31 +28,22 @@ from kds.api.embeddings import embed_waiting
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
+from kds.brain.files import PrivateFile
+from kds.brain.installation import kds_version
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Texts, Workspace, shared_database
+from kds.service import lifecycle
 from kds.service.errors import BusyError, describe_fault
 from kds.service.freshness import Installation, fingerprint
-from kds.service.lifecycle import Instance
-from kds.service.listening import (
-    GRACE_S,
-    AnswerMcp,
-    HttpAddress,
-    Listeners,
-    MakeSite,
-    SiteHost,
-    bind_http,
-)
-from kds.service.routes import Vitals, make_app
+from kds.service.listening import GRACE_S, HttpAddress, Listeners, bind_http
+from kds.service.routes import MakeSite, SiteHost, make_app
+from kds.service.routes.turns import AnswerMcp
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import TeamAuth, Tell
-from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
+from kds.service.workspaces import Log, ServedWorkspace, Workspaces
 
-LOOK_S: Final = 5.0
-"""How often it is looked whether the service is to end, and what nobody uses."""
-
-TRIM_LOOKS: Final = 6
-"""Memory is given back at each so many looks, when it was used meanwhile."""
+LOOK_S: Final = 5.0  # how often it is looked whether the service is to end, and what nobody uses
 
 RELOAD_LOOK_S: Final = 0.5
 """A change counts when the next look finds the files as they are: they are written by then."""
@@ -63,17 +54,11 @@ EMBED_LOOK_S: Final = 5.0
 PAUSE_S: Final = 1.0
 """Silence after which the service counts as idle: people read for longer than that."""
 
-BATCH: Final = 8
-"""Chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core."""
+BATCH: Final = 8  # chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core
 
-BACK_OFF_S: Final = 60.0
-"""Rest after a failure of a model."""
+BACK_OFF_S: Final = 60.0  # rest after a failure of a model
 
-TIDY_S: Final = 600.0
-"""How often lines of contexts that have expired leave the disk."""
-
-ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
-"""Signals that end the service, unless it was started with them ignored (nohup)."""
+TIDY_S: Final = 600.0  # how often lines of contexts that have expired leave the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +98,20 @@ class Service:
         self._unix_socket = options.unix_socket and hasattr(socket, "AF_UNIX")
         listens = self._unix_socket or options.http or options.team
         self._http = options.http if listens else HttpAddress()
-        self._log = log
-        self._make_site, self._mcp = site, mcp
+        # One that only answers people, all of whose things are on a server, is not the user's
+        # service: there may be several.
+        self._is_users = self._unix_socket or self._http is not None
+        self._log, self._make_site, self._mcp = log, site, mcp
         self._address = address or ServiceAddress()
-        self._vitals = Vitals()
         self._installation = Installation()
         self._workspaces = Workspaces(self._jobs, log=log)
-        self._reason: str | None = None
-        self.places: list[str] = []
-        """Where it answers: addresses and paths, once it is ready."""
-        self._instance: Instance | None = None
         self._team: TeamAuth | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
+        self._reason: str | None = None
         self._owns_process = False
+        self.places: list[str] = []
+        """Where it answers: addresses and paths, once it is ready."""
         self.replaced = False
         """Whether it ended because its installation was replaced: it is to be started again."""
         self.ready = threading.Event()
@@ -138,15 +123,11 @@ class Service:
         Raises AlreadyServedError when another process is the user's service, KdsError when a
         workspace that is to stay open does not load, or an address cannot be used.
         """
+        self._owns_process = threading.current_thread() is threading.main_thread()
         with ExitStack() as stack:
-            self._owns_process = threading.current_thread() is threading.main_thread()
-            # One that only answers people, all of whose things are on a server, is not the user's
-            # service: there may be several.
-            if self._unix_socket or self._http is not None:
-                self._instance = Instance.claim(self._address)
-                stack.callback(self._instance.release)
-                stack.callback(self._instance.withdraw)
-                self._announce(None, None)
+            if self._is_users:
+                stack.enter_context(lifecycle.claim(self._address))
+                lifecycle.announce(self._address, {"pid": os.getpid()})
             stack.callback(self._workspaces.close)
             asyncio.run(self._serve(stack))
         self._log(f"stopped: {self._reason}")
@@ -168,31 +149,27 @@ class Service:
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
-    def _jobs(self, served: ServedWorkspace) -> tuple[Coroutine[Any, Any, None], ...]:
-        return reload_on_change(served), embed_when_idle(served, self._workspaces.attendance.idle_s)
-
     async def _serve(self, stack: ExitStack) -> None:
         self._loop = asyncio.get_running_loop()
-        for name in ENDING if self._owns_process else ():
+        for name in ("SIGTERM", "SIGINT", "SIGHUP") if self._owns_process else ():
             number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as by nohup
                 with suppress(NotImplementedError):  # Windows: an interrupt ends the process
                     self._loop.add_signal_handler(number, self.stop, name)
         for workspace in self._kept:
             await self._workspaces.open(str(workspace.root), keep=True)
-        app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
-        app.state.mcp = self._mcp
+        app = make_app(self._workspaces, is_replaced=self._is_replaced, log=self._log)
         listeners = Listeners(self._log)
         self._listen(stack, listeners, app)
+        app.state.mcp = self._mcp
         if self._make_site is not None:
-            app.state.site = SiteHost(
-                self._make_site, app.state, listeners, self._address.page_path
-            )
+            noted = self._address.page_path
+            app.state.site = SiteHost(self._make_site, app.state, listeners, noted)
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
-        chores = [tidy(self._workspaces, self._log), self._look_around()]
+        chores = [self._tidy(), self._look_around()]
         tasks = [asyncio.create_task(chore) for chore in chores]
-        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
+        who = f"kds {kds_version()}, pid {os.getpid()}"
         self._log(f"started: {who}; at {', '.join(self.places)}")
         self.ready.set()
         await self._stopping.wait()
@@ -207,6 +184,8 @@ class Service:
 
     def _listen(self, stack: ExitStack, listeners: Listeners, app: FastAPI) -> None:
         """Bind the sockets that are wanted, and write down where they are."""
+        told = {"pid": os.getpid(), "version": kds_version(), "http": None, "socket": None,
+                "started_at": moment(utc_now(), "auto")}  # fmt: skip
 
         def bind(wanted: HttpAddress, inner: ASGIApp) -> HttpAddress:
             listener, address = bind_http(wanted)
@@ -214,16 +193,19 @@ class Service:
             self.places.append(address.url)
             return address
 
-        http = unix = None
         if self._http is not None:
-            http = bind(self._http, TokenAuth(app, open_token(self._address.token_path)))
+            at = bind(self._http, TokenAuth(app, open_token(self._address.token_path)))
+            told["http"] = {"host": at.host, "port": at.port, "url": at.url}
         if self._options.team is not None:
             self._team = self._team_auth(stack, app)
             bind(self._options.team, self._team)
-        if self._unix_socket and self._instance is not None:
-            listeners.add(stack.enter_context(self._instance.bind()), app)
-            self.places.append(unix := str(self._address.socket_path))
-        self._announce(http, unix)
+        if self._unix_socket:
+            path = self._address.socket_path
+            listeners.add(stack.enter_context(lifecycle.bind_socket(path)), app)
+            told["socket"] = str(path)
+            self.places.append(str(path))
+        if self._is_users:
+            lifecycle.announce(self._address, told)
 
     def _team_auth(self, stack: ExitStack, app: FastAPI) -> TeamAuth:
         """The way in of people with tokens; all use the first workspace's rules and prompts.
@@ -247,18 +229,6 @@ class Service:
         project = shared.tenant[2]
         return TeamAuth(app, server, str(workspace.root), self._options.tell, project=project)
 
-    async def _look_around(self) -> None:
-        """End when nobody asks or the installation was replaced; let go of what nobody uses."""
-        limit_s, idle_s = self._options.idle_s or math.inf, self._workspaces.attendance.idle_s
-        for look in itertools.count(1):
-            await asyncio.sleep(min(LOOK_S, limit_s))
-            if idle_s() >= limit_s:
-                self.stop(f"no request for {limit_s:g} s")
-            self._is_replaced()
-            await self._workspaces.let_go()
-            if look % TRIM_LOOKS == 0 and idle_s() < TRIM_LOOKS * LOOK_S:  # memory was needed
-                await asyncio.to_thread(give_memory_back)
-
     def _is_replaced(self) -> bool:
         """Whether the installation was replaced; if so, the service ends."""
         if self._installation.is_replaced() and not self.replaced:
@@ -271,30 +241,46 @@ class Service:
 
     def _hide(self) -> None:
         """Take no new requests, and see to it that contexts expire all the same."""
-        if self._instance is None:
-            return
-        try:
-            self._instance.hide()
-        except KdsError as error:
-            self._log(f"cannot clean up: {' '.join(str(error).split())}")
-        for workspace in self._workspaces.remembering:
-            expire_later(workspace)
+        if self._is_users:
+            try:
+                PrivateFile(self._address.socket_path).remove()
+            except KdsError as error:
+                self._log(f"cannot clean up: {' '.join(str(error).split())}")
+            for workspace in self._workspaces.remembering:
+                expire_later(workspace)
 
-    def _announce(self, http: HttpAddress | None, unix: str | None) -> None:
-        """Write service.json. Before it listens, only the process is known."""
-        if self._instance is not None:
-            self._instance.announce(
-                {
-                    "pid": self._vitals.pid,
-                    "version": self._vitals.version,
-                    "started_at": moment(self._vitals.started_at, "auto"),
-                    "http": http and {"host": http.host, "port": http.port, "url": http.url},
-                    "socket": unix,
-                }
-            )
+    async def _look_around(self) -> None:
+        """End when nobody asks or the installation was replaced; let go of what nobody uses."""
+        limit_s = self._options.idle_s or math.inf
+        while True:
+            await asyncio.sleep(min(LOOK_S, limit_s))
+            if self._workspaces.attendance.idle_s() >= limit_s:
+                self.stop(f"no request for {limit_s:g} s")
+            self._is_replaced()
+            await self._workspaces.let_go()
+
+    async def _tidy(self) -> None:
+        """Have what has expired leave the disk, of workspaces that were closed as well."""
+
+        def entries(workspace: Workspace) -> int:
+            Texts(workspace).remove_older(workspace.conversations_dir.name, utc_now() - MAX_AGE)
+            return len(Contexts(workspace).journal().load().entries)
+
+        while True:
+            for workspace in self._workspaces.remembering:
+                try:
+                    if not await asyncio.to_thread(entries, workspace):
+                        self._workspaces.left.discard(workspace)
+                except (KdsError, OSError) as error:
+                    self._log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
+            await asyncio.sleep(TIDY_S)
+
+    def _jobs(self, served: ServedWorkspace) -> Iterable[Coroutine[Any, Any, None]]:
+        idle_s = self._workspaces.attendance.idle_s
+        return _reload_on_change(served), _embed_when_idle(served, idle_s)
 
 
-async def reload_on_change(served: ServedWorkspace) -> None:
+async def _reload_on_change(served: ServedWorkspace) -> None:
     """Swap in what loads of changed prompts and rules. Runs until it is cancelled."""
     before = served.seen
     while True:
@@ -306,7 +292,7 @@ async def reload_on_change(served: ServedWorkspace) -> None:
         before = found
 
 
-async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) -> None:
+async def _embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) -> None:
     """Embed what waits while there is no request. Runs until it is cancelled."""
     record = served.embedding
     while True:
@@ -349,23 +335,6 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
         one.unembedded |= not goes_on()
     served.embedding.embedded += done
     return done
-
-
-async def tidy(workspaces: Workspaces, log: Log) -> None:
-    """Have what has expired leave the disk, of workspaces that were closed as well."""
-
-    def entries(workspace: Workspace) -> int:
-        Texts(workspace).remove_older(workspace.conversations_dir.name, utc_now() - MAX_AGE)
-        return len(Contexts(workspace).journal().load().entries)
-
-    while True:
-        for workspace in workspaces.remembering:
-            try:
-                if not await asyncio.to_thread(entries, workspace):
-                    workspaces.left.discard(workspace)
-            except (KdsError, OSError) as error:
-                log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
-        await asyncio.sleep(TIDY_S)
 
 
 _TIDY_LATER: Final = """\

@@ -10,18 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.environment import (
-    own_folder,
-    routing_variables,
-    runtime_folder,
-    switch,
-)
+from kds.brain.environment import own_folder, routing_variables, runtime_folder, switch
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace, own_settings_path, shared_database
 from kds.hooks.call import (
-    HUNG_NAME,
     LOCK_NAME,
     SOCKET_NAME,
     STARTING_NAME,
@@ -39,8 +33,7 @@ if TYPE_CHECKING:  # the router and the memory: a client of a service needs neit
     from kds.api.turn_log import TurnRecord
     from kds.service.team_client import TeamService
 
-INSTALLATION: Final = Installation()
-"""What this process was started from."""
+INSTALLATION: Final = Installation()  # what this process was started from
 
 LOADING: Final = "loading rules, prompts and the intent model"
 
@@ -59,46 +52,38 @@ ANSWER_LIMIT: Final = 2**26
 
 BUSY: Final = 503
 CONFLICT: Final = 409
-UNREADABLE: Final = 422
 
 SWITCHED_OFF: Final = "service.enabled"
 """Where a service declines because the settings say that commands are not to ask: no fault."""
 
-HISTORY_LIMIT: Final = 32
-"""Utterances that go along with a message: a rewriter reads six."""
+HISTORY_LIMIT: Final = 32  # utterances that go along with a message: a rewriter reads six
 
-SAID_LIMIT: Final = 8_000
-"""Characters of each: a rewriter reads 600, once the code is taken out."""
+SAID_LIMIT: Final = 8_000  # characters of each: a rewriter reads 600, once the code is taken out
 
-KNOWN_LIMIT: Final = 200
-"""Terms that go along: a conversation refers to a handful."""
+KNOWN_LIMIT: Final = 200  # terms that go along: a conversation refers to a handful
 
 LOOPBACK: Final = "127.0.0.1"
 
 LOGIN_NAME: Final = "login.json"
 """Beside the user's own settings: where the user is logged in (`kds.service.team_client`)."""
 
-_PORT_MAX: Final = 65_535
-
 
 class ServiceAddress:
     """The files through which the user's service and its clients find each other.
 
-    ``lock_path`` is held locked by the service while it lives; ``state_path`` holds its pid,
-    version and addresses; ``starting_path`` tells when one was last started in the background,
-    ``hung_path`` that it let a hook wait in vain and has answered none since. ``token_path`` is
-    the bearer token of the HTTP side, and ``page_path`` the port of the web page; these two
-    outlive the service.
+    In the runtime folder: the socket; a lock that is held while the service lives; the state file
+    with its pid, version and addresses; when one was last started in the background; the log. In
+    the user's own folder, and outliving the service: the bearer token of the HTTP side, and the
+    port of the web page.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """``folder`` is the user's runtime folder, unless another one is named."""
-        self.folder = Path(runtime_folder()) if folder is None else folder
+        """``folder`` stands in for both folders."""
+        self.folder = folder or Path(runtime_folder())
         self.socket_path = self.folder / SOCKET_NAME
         self.lock_path = self.folder / LOCK_NAME
         self.state_path = self.folder / STATE_NAME
         self.starting_path = self.folder / STARTING_NAME
-        self.hung_path = self.folder / HUNG_NAME
         self.log_path = self.folder / "service.log"
         own = folder or Path(own_folder())
         self.token_path, self.page_path = own / TOKEN_NAME, own / "page.port"
@@ -124,7 +109,7 @@ def host_and_port(text: str) -> tuple[str, int]:
     (('127.0.0.1', 8765), ('::1', 0))
     """
     named, _, port = text.rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+    if not (port.isascii() and port.isdigit() and int(port) < 2**16):
         raise KdsError(f"'{text}' names no port", hint="use PORT or HOST:PORT, such as 8765")
     return named.removeprefix("[").removesuffix("]") or LOOPBACK, int(port)
 
@@ -195,29 +180,18 @@ class ServiceClient:
         The settings of this process's environment count. ``tell`` hears the service's warnings.
         """
         sent = {**route_request(message, known, how), "variables": routing_variables()}
-        answer = self._ask("POST /route", sent)
+        answer = self.ask("POST /route", sent)
         for warning in answer.get("warnings", ()):
             tell(str(warning))
         return from_wire(answer)
 
-    def mcp(self, body: Mapping[str, object]) -> list[str]:
-        """Have messages of the Model Context Protocol answered (`kds.mcp.relay`)."""
-        return list(self._ask("POST /mcp", body)["messages"])
-
     def web(self) -> tuple[str, str]:
         """Have the web page opened; its address, and a link that lets one browser in."""
-        answer = self._ask("POST /web")
+        answer = self.ask("POST /web")
         return str(answer["url"]), str(answer["login"])
 
-    def open(self) -> Mapping[str, Any]:
-        """Have the workspace opened; what the service then says of itself."""
-        return self._ask("POST /open")
-
-    def health(self) -> Mapping[str, Any]:
-        """What the service says of itself; see the HTTP contract in docs/service.md."""
-        return self._ask("GET /healthz")
-
-    def _ask(self, what: str, body: Mapping[str, object] | None = None) -> Mapping[str, Any]:
+    def ask(self, what: str, body: Mapping[str, object] | None = None) -> Mapping[str, Any]:
+        """Return the answer to a request such as "GET /healthz" (docs/service.md)."""
         content = b"" if body is None else json.dumps(body).encode()
         where, hint = str(self._address.socket_path), "see `kds service status`"
         try:
@@ -225,6 +199,7 @@ class ServiceClient:
             with closing(call.connection):
                 call.connection.settimeout(self._timeout_s)
                 status, answer = exchange(call, what, self._root, content, limit=ANSWER_LIMIT)
+            told: Mapping[str, Any] = json.loads(answer)
         except TimeoutError as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
@@ -234,7 +209,14 @@ class ServiceClient:
         except (OSError, Trouble) as error:
             text = f"the service does not answer: {str(error) or type(error).__name__}"
             raise ServiceUnavailableError(text, where=where, hint=hint) from error
-        return _answer(status, answer)
+        except ValueError as error:
+            raise StoreError("the service's answer is not JSON", hint="kds service stop") from error
+        if status < 400:
+            return told
+        if status == BUSY:
+            raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
+        refusal = ServiceDeclinedError if status == CONFLICT else KdsError
+        raise refusal(**told["error"])
 
 
 def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
@@ -253,25 +235,6 @@ def answers(address: ServiceAddress) -> bool:
 
 def _connected(address: ServiceAddress) -> Call:
     return connect(str(address.folder), str(address.token_path), CONNECT_S)
-
-
-def _answer(status: int, content: bytes) -> Mapping[str, Any]:
-    try:
-        answer = json.loads(content)
-    except ValueError as error:
-        raise StoreError("the service's answer is not JSON", hint="kds service stop") from error
-    known: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
-    if status < 400:
-        return known
-    problem: Mapping[str, Any] = known.get("error") or {}
-    message = str(problem.get("message") or f"the service answered with status {status}")
-    if status == BUSY:
-        raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
-    if status == UNREADABLE and "not permitted" in message:
-        hint = "kds service stop: the next command starts one that is"
-        raise ServiceDeclinedError("the running service is not of this version", hint=hint)
-    refusal = ServiceDeclinedError if status == CONFLICT else KdsError
-    raise refusal(message, where=problem.get("where"), hint=problem.get("hint"))
 
 
 def team_of(workspace: Workspace) -> "TeamService | None":
@@ -318,8 +281,7 @@ class RouterClient:
         What cannot be remembered is refused before anything is loaded.
         """
         if (client := self.find()) is not None:
-            turns, conversation = self._turns, how.get("conversation")
-            known = None if turns is None else turns.known(conversation)
+            known = None if self._turns is None else self._turns.known(how.get("conversation"))
             try:
                 with self._watch("waiting for the service"):
                     return client.route(message, known=known, tell=self._tell, **how)
@@ -329,7 +291,7 @@ class RouterClient:
                 if error.where != SWITCHED_OFF:  # the user did that
                     self._tell(f"{error.message}; routing without it")
         if how.get("log", True):
-            self._workspace.check()  # before all is loaded, which takes seconds
+            self._workspace.check()
         with self._watch(LOADING if self._own is None else "routing"):
             return self.own().route(message, **how)
 

@@ -20,7 +20,7 @@ from kds.brain.errors import KdsError, OutageError
 from kds.brain.installation import load_extra
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require
-from kds.brain.store.team import Person, is_token, persons_of
+from kds.brain.store.team import Person, is_token, person_of
 from kds.service.errors import ForbiddenError, NotServedError, UnauthorizedError
 from kds.service.requests import PERSON, WORKSPACE, error_response
 from kds.service.security import bearer
@@ -29,12 +29,7 @@ BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
 database is away, those known before are believed on."""
 
-KNOWN: Final = 10_000
-"""Tokens that are kept, wrong ones too: one that is sent again costs no transaction."""
-
-ASK_S: Final = 0.05
-"""Rest between two transactions that look tokens up: however many are guessed, there are no more
-than twenty a second, and no thread more than one waits for them."""
+KNOWN: Final = 10_000  # tokens that are kept
 
 READY_S: Final = 0.5
 """Seconds for which it is believed that the database answers: balancers ask as often."""
@@ -52,63 +47,34 @@ Tell = Callable[[Mapping[str, object]], None]
 
 
 class Passes:
-    """Tells whose a token is, and asks the database as seldom as can be."""
+    """Tells whose a token is, in one thread at most, and asks the database seldom."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._known: OrderedDict[str, tuple[Person, float]] = OrderedDict()
-        self._wrong: OrderedDict[str, float] = OrderedDict()
-        self._asked: dict[str, asyncio.Future[Person | None]] = {}
-        self._asking: asyncio.Task[None] | None = None
-        self._looking = asyncio.Lock()
+        self._asking, self._looking = asyncio.Lock(), asyncio.Lock()
         self._ready, self._ready_until = False, 0.0
 
     async def find(self, token: str) -> Person | None:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
-        now = time.monotonic()
         known, until = self._known.get(token, (None, 0.0))
-        if now < until or now < self._wrong.get(token, 0.0) or not is_token(token):
+        if time.monotonic() < until or not is_token(token):
             return known
-        try:
-            person = await self._ask(token)
-        except OutageError:
-            if known is None:
-                raise
-            return known
-        self._note(token, person, time.monotonic() + BELIEVED_S)
-        return person
-
-    def _note(self, token: str, person: Person | None, until: float) -> None:
-        if person is None:
-            self._known.pop(token, None)
-            self._wrong[token] = until
-        else:
-            self._known[token] = person, until
-            self._known.move_to_end(token)
-        for tokens in (self._known, self._wrong):  # wrong ones push out no others
-            if len(tokens) > KNOWN:
-                tokens.popitem(last=False)
-
-    async def _ask(self, token: str) -> Person | None:
-        """Ask the database, together with all who wait."""
-        asked = self._asked.setdefault(token, asyncio.get_running_loop().create_future())
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._ask_all())
-        return await asyncio.shield(asked)
-
-    async def _ask_all(self) -> None:
-        while self._asked:
-            asked, self._asked = self._asked, {}
+        async with self._asking:
+            if (found := self._known.get(token)) and time.monotonic() < found[1]:
+                return found[0]  # asked for by another request meanwhile
             try:
-                found = await asyncio.to_thread(persons_of, self._server, asked)
-            except Exception as error:  # noqa: BLE001  # all that asked are told
-                for one in asked.values():
-                    one.set_exception(error)
-            else:
-                for token, one in asked.items():
-                    one.set_result(found.get(token))
-            await asyncio.sleep(ASK_S)
-        self._asking = None
+                person = await asyncio.to_thread(person_of, self._server, token)
+            except OutageError:
+                if known is None:
+                    raise
+                return known
+            self._known.pop(token, None)
+            if person is not None:
+                self._known[token] = person, time.monotonic() + BELIEVED_S
+            if len(self._known) > KNOWN:
+                self._known.popitem(last=False)
+            return person
 
     async def reachable(self) -> bool:
         """Tell whether the database answers, and has the tables that this KDS needs."""
@@ -134,13 +100,10 @@ class TeamAuth:
         ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
         Raises KdsError when Prometheus' library is not installed.
         """
-        self.passes = Passes(server)
         self.draining = False
         """Whether the service is about to end: the balancer shall send nothing more."""
-        self._app = app
-        self._root = root
-        self._tell = tell
-        self._project = project
+        self._passes = Passes(server)
+        self._app, self._root, self._tell, self._project = app, root, tell, project
         self._prometheus: Any = load_extra(
             "prometheus_client", extra="postgres", purpose="count requests"
         )
@@ -181,8 +144,8 @@ class TeamAuth:
                 "method": scope["method"],
                 "status": status,
                 "ms": round(seconds * 1000, 1),
-                "organisation": person.organisation if person else None,
-                "person": person.name if person else None,
+                "organisation": person and person.organisation,
+                "person": person and person.name,
             }
         )
 
@@ -192,9 +155,9 @@ class TeamAuth:
         if path == "/livez":
             return PlainTextResponse("ok\n")
         if path == "/readyz":
-            ready = not self.draining and await self.passes.reachable()
+            ready = not self.draining and await self._passes.reachable()
             return PlainTextResponse("ok\n" if ready else "not ready\n", 200 if ready else 503)
-        person = await self.passes.find(bearer(Headers(scope=scope)))
+        person = await self._passes.find(bearer(Headers(scope=scope)))
         if person is None:
             raise UnauthorizedError(
                 "no valid token",

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -37,10 +37,6 @@ from kds.service.service_client import (
 T = TypeVar("T")
 
 LOGIN_AGAIN: Final = "log in again: kds login URL"
-
-_REDIRECTS: Final = range(300, 400)
-_MISSING, _UNAUTHORIZED = 404, 401
-_NOT_SERVED: Final = "a shared service does not have this"
 
 
 class NotThereError(KdsError):
@@ -79,10 +75,9 @@ def read_login() -> Login | None:
     except FileNotFoundError:
         return None
     except (Trouble, OSError) as error:
+        told = f"the login is not safe to use: {error}"
         hint = f"others may have that token: have it ended, and {LOGIN_AGAIN}"
-        raise StoreError(
-            f"the login is not safe to use: {error}", where=str(path), hint=hint
-        ) from (error)
+        raise StoreError(told, where=str(path), hint=hint) from error
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError("the login is damaged", where=str(path), hint=LOGIN_AGAIN) from error
 
@@ -109,12 +104,10 @@ def checked_url(text: str, *, plain_http: bool = False) -> str:
     """Return the address of a service. Raises KdsError when a token may not be sent there."""
     try:
         parts = urlsplit(text)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise KdsError(
-            f"'{text}' is not an address", hint="such as https://team.example"
-        ) from error
-    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
         raise KdsError(f"'{text}' is not an address", hint="such as https://team.example")
     if parts.username is not None:
         raise KdsError("the address holds a user or a password", hint="leave them out of it")
@@ -125,6 +118,11 @@ def checked_url(text: str, *, plain_http: bool = False) -> str:
             hint="use https; or, where the network is safe, add --plain-http",
         )
     return text.rstrip("/")
+
+
+def part(name: str) -> str:
+    """Return a name as it stands in a path."""
+    return quote(name, safe="")
 
 
 class TeamService:
@@ -176,57 +174,19 @@ class TeamService:
         self, method: str, path: str, kind: type[T], body: object = None, /, **query: object
     ) -> T:
         """Return the answer as a value of ``kind``; bytes are sent as they are, else JSON."""
-        given = "&".join(
-            f"{name}={quote(str(value), safe='')}" for name, value in query.items()
-            if value is not None
-        )  # fmt: skip
-        content = body if isinstance(body, bytes) else b""
-        if body is not None and not isinstance(body, bytes):
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        content = body
+        if isinstance(body, bytes):
+            headers["Content-Type"] = "application/octet-stream"
+        elif body is not None:
             content = TypeAdapter(object).dump_json(body)
-        status, headers, answer = self._exchange(
-            method, f"{path}?{given}" if given else path, content, raw=isinstance(body, bytes)
-        )
-        if status in _REDIRECTS:
-            place = urlsplit(headers.get("location", "")).hostname or "elsewhere"
-            raise KdsError(f"the service sends to {place}, where the token was not sent",
-                           where=self.url, hint="log in there: kds login URL")  # fmt: skip
-        try:
-            if status < 400:
-                return TypeAdapter(kind).validate_json(answer)
-            problem = json.loads(answer)["error"]
-        except (ValidationError, ValueError, KeyError, TypeError) as error:
-            raise KdsError(
-                f"the answer (status {status}) is not one of KDS, or of another version",
-                where=self.url,
-                hint="check the address, and that this KDS is as new as the service",
-            ) from error
-        raise self._refusal(status, problem)
-
-    def _refusal(self, status: int, problem: Mapping[str, Any]) -> KdsError:
-        message, where, hint = (problem.get(name) for name in ("message", "where", "hint"))
-        if status == _UNAUTHORIZED:
-            return KdsError("the token is not valid, or not any more", where=self.url,
-                            hint=f"ask an admin for a new one, and {LOGIN_AGAIN}")  # fmt: skip
-        if status == _MISSING and message == _NOT_SERVED:
-            message, hint = "the service is too old for this command", "have it updated"
-        kinds = {BUSY: ServiceUnavailableError, _MISSING: NotThereError}
-        return kinds.get(status, KdsError)(
-            str(message or f"refused ({status})"), where=where or self.url, hint=hint
-        )
-
-    def _exchange(
-        self, method: str, path: str, content: bytes, *, raw: bool
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        sort = "application/octet-stream" if raw else "application/json"
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": sort}
+        target = f"{urlsplit(self.url).path}{path}{'?' if given else ''}{given}"
         try:
             with closing(self._connection()) as connection:
-                target = urlsplit(self.url).path + path
-                connection.request(method, target, content or None, headers)
+                connection.request(method, target, content, headers)  # type: ignore[arg-type]
                 reply = connection.getresponse()
                 answer = reply.read(ANSWER_LIMIT)
-                told = {name.lower(): value for name, value in reply.getheaders()}
-                return reply.status, told, answer
         except ssl.SSLCertVerificationError as error:
             raise KdsError(
                 f"the certificate of the service is not trusted: {error.verify_message}",
@@ -239,16 +199,30 @@ class TeamService:
                 where=self.url,
                 hint="try again later; kds logout goes back to what is kept on this machine",
             ) from error
+        try:
+            if reply.status < 300:
+                return TypeAdapter(kind).validate_json(answer)
+            problem = json.loads(answer)["error"]
+            told = {name: problem[name] for name in ("message", "where", "hint")}
+        except (ValidationError, ValueError, KeyError, TypeError) as error:
+            raise KdsError(
+                f"the answer (status {reply.status}) is not one of KDS, or of another version",
+                where=self.url,
+                hint="check the address, and that this KDS is as new as the service; "
+                "redirects are not followed",
+            ) from error
+        if reply.status == 401:
+            raise KdsError("the token is not valid, or not any more", where=self.url,
+                           hint=f"ask an admin for a new one, and {LOGIN_AGAIN}")  # fmt: skip
+        kinds = {BUSY: ServiceUnavailableError, 404: NotThereError}
+        refusal = kinds.get(reply.status, KdsError)
+        raise refusal(told["message"], where=told["where"] or self.url, hint=told["hint"])
 
     def _connection(self) -> HTTPConnection:
         parts = urlsplit(checked_url(self.url, plain_http=True))
-        host = parts.hostname or ""
         if parts.scheme == "https":
             verified = ssl.create_default_context()
-            return HTTPSConnection(host, parts.port, timeout=self._timeout_s, context=verified)
-        return HTTPConnection(host, parts.port, timeout=self._timeout_s)
-
-
-def part(name: str) -> str:
-    """Return a name as it stands in a path."""
-    return quote(name, safe="")
+            return HTTPSConnection(
+                str(parts.hostname), parts.port, timeout=self._timeout_s, context=verified
+            )
+        return HTTPConnection(str(parts.hostname), parts.port, timeout=self._timeout_s)

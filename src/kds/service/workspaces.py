@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,11 +43,7 @@ LET_GO_S: Final = 600.0
 """Idle seconds after which a workspace is closed: one with rules of its own takes 10 MB, and is
 open again within a second."""
 
-MOST_OPEN: Final = 32
-"""Workspaces open at once; the one idle for longest is closed for the next."""
-
-MOST_PEOPLE: Final = 500
-"""People of a shared service who are kept ready."""
+MOST_PEOPLE: Final = 500  # of a shared service who are kept ready
 
 THREADS: Final = 8
 """Of a shared service, for routing, and as many for sessions: they wait for the database. With the
@@ -205,16 +201,6 @@ class EmbeddingRecord:
     last_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What was worked out for a person from all measurements, of so many hours."""
-
-    hours: int
-    reply: Mapping[str, Any]
-    until: float
-    """When it is to be worked out anew, by the monotonic clock."""
-
-
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment.
 
@@ -255,7 +241,6 @@ class ServedWorkspace:
         self.unembedded = True
         """Whether passages may wait for vectors; of a person, since they asked last."""
         self.reload = Reload()
-        self.figures: Figures | None = None
         self._wrong: tuple[Problem, ...] = ()
         self.turns = 0
         self.seen = fingerprint(self.workspace)
@@ -434,7 +419,7 @@ def _threads() -> Threads:
     return routing, sessions
 
 
-Jobs = Callable[[ServedWorkspace], tuple[Coroutine[Any, Any, None], ...]]
+Jobs = Callable[[ServedWorkspace], Iterable[Coroutine[Any, Any, None]]]
 """What runs in the background of a workspace as long as it is open."""
 
 
@@ -499,8 +484,6 @@ class Workspaces:
         self._open.clear()
 
     async def _opened(self, root: str, *, keep: bool) -> ServedWorkspace:
-        if len(self._open) >= MOST_OPEN:
-            await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
         if "\0" in root or not (Path(root).is_absolute() and Path(root).is_dir()):
             raise NotServedError(
                 "no such folder", where=root, hint="name the folder that holds kds-brain/"

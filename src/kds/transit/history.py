@@ -8,23 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Role = Literal["user", "assistant"]
-
-TURNS: Final = 10
-"""Turns that are sent unless told otherwise: a user's message with the replies to it."""
-
-REPLY_CHARS: Final = 500
-"""Code points of a reply that are sent, the sign of the cut included."""
-
-BUDGET_TOKENS: Final = 2000
-"""Tokens of the whole, by `tokens`."""
-
-MESSAGE_TOKENS: Final = 4
-"""What a message costs besides its text: its role, and where it begins and ends."""
-
-BYTES_A_TOKEN: Final = 4
-"""UTF-8 bytes of a token: right to 10 % for English chat, too many for most other scripts."""
-
+TURNS: Final = 10  # that are sent unless told otherwise: a user's message with the replies to it
+REPLY_CHARS: Final = 500  # code points of a reply that are sent, the sign of the cut included
+BUDGET_TOKENS: Final = 2000  # of the whole, by `tokens`
+MESSAGE_TOKENS: Final = 4  # what a message costs besides its text: its role, and where it ends
+BYTES_A_TOKEN: Final = 4  # UTF-8: right to 10 % for English chat, too many for most other scripts
 CUT: Final = " …"
 
 _BLANKS: Final = " \t\r\n"
@@ -34,7 +22,7 @@ _BLANKS: Final = " \t\r\n"
 class Message:
     """One message of a conversation, as it goes over the wire."""
 
-    role: Role
+    role: Literal["user", "assistant"]
     content: str
 
     def as_dict(self) -> dict[str, str]:
@@ -68,7 +56,7 @@ def transit(
     sent = sent[-turns:] if turns > 0 else []
     while len(sent) > 1 and sum(map(_cost, sent)) > BUDGET_TOKENS:
         del sent[0]
-    return _squeezed(sent[0]) if len(sent) == 1 else [one for turn in sent for one in turn]
+    return _squeezed(*sent[0]) if len(sent) == 1 else [one for turn in sent for one in turn]
 
 
 def tokens(content: str) -> int:
@@ -103,11 +91,10 @@ def _cost(turn: Iterable[Message]) -> int:
     return sum(tokens(message.content) for message in turn)
 
 
-def _squeezed(turn: list[Message]) -> list[Message]:
+def _squeezed(user: Message, *replies: Message) -> list[Message]:
     """The one turn that is left: its newest replies as far as they fit, the question cut last."""
-    user, *replies = turn
     while replies and _cost([user, *replies]) > BUDGET_TOKENS:
-        del replies[0]
+        replies = replies[1:]
     if tokens(user.content) <= BUDGET_TOKENS:
         return [user, *replies]
     room = (BUDGET_TOKENS - MESSAGE_TOKENS) * BYTES_A_TOKEN - len(CUT.encode())

@@ -16,8 +16,7 @@ from urllib.parse import quote, urlsplit
 from kds.transit.history import Message, transit
 
 UNIX: Final = "unix:"
-TIMEOUT_S: Final = 90.0
-"""Seconds to wait: a model may take its minute (`KDS_MODEL_TIMEOUT_S`), and then some."""
+TIMEOUT_S: Final = 90.0  # a model may take its minute (`KDS_MODEL_TIMEOUT_S`), and then some
 
 
 class QueryError(Exception):
@@ -31,9 +30,7 @@ class QueryError(Exception):
         self, message: str, *, status: int = 0, where: str | None = None, hint: str | None = None
     ) -> None:
         super().__init__(f"{where}: {message}" if where else message)
-        self.status = status
-        self.where = where
-        self.hint = hint
+        self.status, self.where, self.hint = status, where, hint
 
 
 @dataclass
@@ -96,9 +93,10 @@ class QueryClient:
         except ValueError as error:
             hint = "is it a KDS service?"
             raise QueryError("the answer is not JSON", status=status, hint=hint) from error
+        known: dict[str, Any] = data if isinstance(data, dict) else {}
         if status < 400 and isinstance(data, dict):
-            return data
-        problem = data.get("error") if isinstance(data, dict) else None
+            return known
+        problem = known.get("error")
         said: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
         message = str(said.get("message") or f"the service answered with status {status}")
         raise QueryError(message, status=status, where=said.get("where"), hint=said.get("hint"))
@@ -106,7 +104,7 @@ class QueryClient:
 
 def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
     if address.startswith(UNIX):
-        return _UnixConnection(address.removeprefix(UNIX), timeout_s)
+        return _UnixConnection(address.removeprefix(UNIX), timeout=timeout_s)
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
@@ -119,13 +117,13 @@ def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
-
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._path = path
+    """HTTP over a unix socket, whose path is in the place of the host."""
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
+
+    def __init__(self, path: str, *, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path

@@ -20,7 +20,7 @@ from kds.api.settings_edit import (
 from kds.brain.environment import Place
 from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.service.routes import Vitals
+from kds.service.routes import health_of
 from kds.service.security import is_loopback
 from kds.web.request_context import RequestContext, get, post
 
@@ -39,12 +39,11 @@ ELSEWHERE: Final = frozenset({"host", "hostaddr", "service", "servicefile"})
 async def show(context: RequestContext) -> Response:
     """Every setting, and the state of the service."""
     layers = await context.archive(lambda: load_layers(context.served.workspace))
-    vitals: Vitals = context.request.app.state.vitals
     sections = [
         (section, type(kind.default).__doc__ or "", list(_rows(layers, section)))
         for section, kind in Settings.model_fields.items()
     ]
-    health = vitals.report(context.request.app.state.workspaces, named=context.served.root)
+    health = health_of(context.request.app.state, named=context.served.root)
     return context.page(
         "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE,
         refused=context.take_refused("/settings"),

@@ -9,7 +9,6 @@ import pytest
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
-from kds.service.lifecycle import Instance
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
@@ -95,14 +94,12 @@ def test_one_that_cannot_be_started_costs_a_line(
 
 
 def test_a_service_on_its_way_is_starting(place: Workspace, kds_call: Run) -> None:
-    instance = Instance.claim(ServiceAddress())
-    instance.announce({"pid": 4711})
-    early = kds_call("service", "status", "--json")
-    assert json.loads(early.out) == {"status": "starting", "pid": 4711}
-    assert early.code == NOT_RUNNING
-    assert "it answers in some seconds" in kds_call("service", "status").out
-    instance.withdraw()
-    instance.release()
+    with lifecycle.claim(ServiceAddress()):
+        lifecycle.announce(ServiceAddress(), {"pid": 4711})
+        early = kds_call("service", "status", "--json")
+        assert json.loads(early.out) == {"status": "starting", "pid": 4711}
+        assert early.code == NOT_RUNNING
+        assert "it answers in some seconds" in kds_call("service", "status").out
 
 
 def test_a_service_is_not_started_twice(

@@ -100,7 +100,7 @@ def test_little_is_loaded_when_the_client_is_answered(
     )  # fmt: skip
     assert json.loads(done.stdout)["id"] == 1
     loaded = set(done.stderr.split())
-    heavy = {"numpy", "spacy", "fastapi", "langchain_core", "kds.mcp.workplace", "kds.api.routing"}
+    heavy = {"numpy", "spacy", "fastapi", "langchain_core", "kds.api.routing"}
     assert loaded & heavy == set()
     assert "kds.mcp.mcp_server" in loaded
 

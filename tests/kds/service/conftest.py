@@ -21,7 +21,8 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
 from kds.brain.workspace import Workspace
 from kds.hooks.call import WORKSPACE_HEADER, in_header
-from kds.service.listening import HttpAddress, MakeSite
+from kds.service.listening import HttpAddress
+from kds.service.routes import MakeSite
 from kds.service.server import Service, ServiceOptions
 from kds.service.service_client import ServiceAddress
 

@@ -117,4 +117,4 @@ def test_an_answer_that_does_not_come_in_time_is_not_waited_for(
     address: ServiceAddress, workspace: Path
 ) -> None:
     with _listen(address), pytest.raises(KdsError, match=r"took longer than 0\.05 s"):
-        ServiceClient(Workspace.find(workspace), timeout_s=0.05).health()
+        ServiceClient(Workspace.find(workspace), timeout_s=0.05).ask("GET /healthz")

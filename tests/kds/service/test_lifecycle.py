@@ -15,7 +15,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
 from kds.service.errors import AlreadyServedError, ServiceError
-from kds.service.lifecycle import Instance
+from kds.service.lifecycle import announce, bind_socket, claim
 from kds.service.service_client import ServiceAddress, ServiceClient, reach
 
 unix = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
@@ -40,32 +40,31 @@ def connects(path: Path) -> bool:
 def test_a_user_is_served_once_and_what_a_killed_service_left_is_taken_over(
     place: ServiceAddress,
 ) -> None:
-    first = Instance.claim(place)
-    first.announce({"pid": 4711})
-    listener = first.bind()
-    with pytest.raises(AlreadyServedError, match="process 4711 serves this user already"):
-        Instance.claim(place)
-    assert connects(place.socket_path)
-    assert json.loads(place.state_path.read_bytes()) == {"pid": 4711}
-    assert [mode(path) for path in (place.state_path, place.socket_path)] == [0o600] * 2
-    listener.close()
-    place.hung_path.touch()
-    first.release()  # as the system does when a process is killed: the rest stays
-    second = Instance.claim(place)
+    place.ensure()
+    place.state_path.touch()
+    with socket.socket(socket.AF_UNIX) as left:  # by one that was killed
+        left.bind(str(place.socket_path))
+    with claim(place):
+        assert {path.name for path in place.folder.iterdir()} == {"service.lock"}
+        announce(place, {"pid": 4711})
+        with bind_socket(place.socket_path):
+            assert connects(place.socket_path)
+            with pytest.raises(AlreadyServedError, match="process 4711 serves this user already"):
+                claim(place)
+            assert connects(place.socket_path)
+        assert json.loads(place.state_path.read_bytes()) == {"pid": 4711}
+        assert [mode(path) for path in (place.state_path, place.socket_path)] == [0o600] * 2
+    claim(place).close()
     assert {path.name for path in place.folder.iterdir()} == {"service.lock"}
-    with second.bind():
-        assert connects(place.socket_path)
-    second.release()
 
 
 @unix
 def test_a_socket_that_cannot_be_made_names_the_way_out(place: ServiceAddress) -> None:
-    instance = Instance.claim(place)
+    place.ensure()
     place.socket_path.mkdir()
     with pytest.raises(ServiceError, match="cannot make the socket") as caught:
-        instance.bind()
+        bind_socket(place.socket_path)
     assert "--no-socket" in str(caught.value.hint)
-    instance.release()
 
 
 @unix
@@ -74,12 +73,12 @@ def test_a_folder_is_made_private_and_a_link_in_its_place_refused(
 ) -> None:
     place.folder.mkdir(mode=0o777)
     place.folder.chmod(0o777)
-    Instance.claim(place).release()
+    claim(place).close()
     assert mode(place.folder) == 0o700
     place.folder.rename(tmp_path / "elsewhere")
     place.folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="is a link"):
-        Instance.claim(place)
+        claim(place)
 
 
 def test_a_service_is_started_once_asked_and_stopped(served_place: Workspace) -> None:

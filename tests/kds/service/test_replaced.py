@@ -18,7 +18,7 @@ from kds.brain.errors import KdsError
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.mcp.workplace import Workplace
+from kds.mcp.tools import Workplace
 from kds.service import lifecycle, service_client
 from kds.service.freshness import Installation
 from kds.service.service_client import RouterClient, ServiceAddress

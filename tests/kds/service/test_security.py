@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from kds.hooks.call import WORKSPACE_HEADER
-from kds.service.lifecycle import Instance
+from kds.service.lifecycle import bind_socket, claim
 from kds.service.security import open_token
 from kds.service.service_client import ServiceAddress
 
@@ -119,9 +119,7 @@ as_root = pytest.mark.skipif(
 @as_root
 def test_another_user_may_not_connect_to_the_socket(open_folder: Path) -> None:
     address = ServiceAddress(open_folder / "kds")
-    instance = Instance.claim(address)
-    with instance.bind():
+    with claim(address), bind_socket(address.socket_path):
         assert ask_as_nobody(address.socket_path) == "PermissionError"
         address.folder.chmod(0o755)
         assert ask_as_nobody(address.socket_path) == "PermissionError"
-    instance.release()

@@ -21,7 +21,6 @@ from kds.brain.turn import Turn
 from kds.hooks.call import connect
 from kds.service import lifecycle
 from kds.service.errors import AlreadyServedError
-from kds.service.lifecycle import Instance
 from kds.service.server import ServiceOptions
 from kds.service.service_client import ServiceAddress
 
@@ -227,4 +226,4 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
         connection.close()
         assert "in route" in trace
         assert started.wait(timeout=PATIENCE_S) == 1
-    Instance.claim(ServiceAddress()).release()
+    lifecycle.claim(ServiceAddress()).close()

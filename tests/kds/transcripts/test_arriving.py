@@ -13,7 +13,7 @@ from mcp import Client
 from kds.brain.settings import AssistantSettings, Settings
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
-from kds.mcp.workplace import RESULT_TOKENS
+from kds.mcp.tools import RESULT_TOKENS
 from kds.transcripts.arriving import (
     keep_current,
     keep_session,

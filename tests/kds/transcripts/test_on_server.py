@@ -8,7 +8,7 @@ import pytest
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.mcp.workplace import Workplace
+from kds.mcp.tools import Workplace
 from kds.transcripts.arriving import keep_current, session_start
 from kds.transcripts.catalogue import AssistantMemory
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does n
     from starlette.datastructures import State
 
     from kds.brain.settings import ServiceSettings
-    from kds.service.listening import Site
+    from kds.service.routes import Site
 
 
 NOT_RUNNING: Final = 3
@@ -260,13 +260,9 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
     # server. A file that is being written is complete, before or after (`PrivateFile`).
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from kds.mcp.relay import relay
+    from kds.mcp.relay import serve_stdio
 
-    reads = os.fdopen(os.dup(0), "rb")
-    if first := relay(workspace, reads, sys.stdout.buffer):
-        from kds.mcp.mcp_server import KdsServer, serve_stdio
-
-        serve_stdio(KdsServer(workspace), reads, first)
+    serve_stdio(workspace)
 
 
 def _settings(workspace: Workspace) -> "ServiceSettings":

@@ -1,20 +1,24 @@
-"""The FastAPI application of the service, and how it is; /openapi.json describes all.
+"""The FastAPI application of the service, how it is, and its web page; /openapi.json describes all.
 
 There is no /docs: the page would load its scripts from a content network, and KDS talks to
 nobody. Routing runs on threads; the event loop only reads and writes.
 """
 
+import asyncio
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from fastapi import APIRouter, Depends, FastAPI, Request
+from starlette.datastructures import State
+from starlette.types import ASGIApp
 
 from kds.brain.clock import utc_now
 from kds.brain.installation import kds_version
+from kds.service.errors import ConflictError
+from kds.service.listening import Listeners, bind_page
 from kds.service.requests import (
     ERRORS,
     BodyLimit,
@@ -24,7 +28,7 @@ from kds.service.requests import (
     named_root,
 )
 from kds.service.routes import documents, hook, memory, query, turns
-from kds.service.workspaces import Log, ServedWorkspace, Workspaces, is_same
+from kds.service.workspaces import Log, Workspaces, is_same
 
 DESCRIPTION: Final = """\
 Routes developer chat of one machine's user: resolves what a message refers to, finds its intent,
@@ -36,63 +40,113 @@ is asked for; over loopback TCP every request needs `Authorization: Bearer`.
 _TOLD: Final = ("root", "turns", "reload", "settings_error", "problems", "warnings")
 """Of each open workspace; never a text, a token or a query."""
 
-
-class Vitals:
-    """The process: its version, age and memory."""
-
-    def __init__(self) -> None:
-        self.version = kds_version()
-        self.pid = os.getpid()
-        self.started_at = utc_now()
-        self._started = time.monotonic()
-
-    def report(
-        self, workspaces: Iterable[ServedWorkspace], *, named: str | None = None
-    ) -> dict[str, Any]:
-        """The reply of /healthz; the status is that of the ``named`` workspace, if any.
-
-        degraded: a changed file is wrong, and its earlier content stays in use.
-        """
-        each = [{name: getattr(one, name) for name in _TOLD} for one in workspaces]
-        asked = [one for one in each if named is None or is_same(one["root"], named)]
-        wrong = any(one["problems"] or one["reload"].error for one in asked)
-        pages = None
-        with suppress(OSError, ValueError, IndexError):  # a system that does not tell
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return {
-            "status": "degraded" if wrong else "ok",
-            "version": self.version,
-            "pid": self.pid,
-            "started_at": self.started_at,
-            "uptime_s": round(time.monotonic() - self._started, 3),
-            "rss_bytes": pages and pages * os.sysconf("SC_PAGE_SIZE"),
-            "turns": sum(one["turns"] for one in each),
-            "workspaces": each,
-        }
+router = APIRouter()
 
 
-health = APIRouter()
-
-
-@health.get("/healthz")
+@router.get("/healthz")
 async def healthz(request: Request) -> dict[str, Any]:
     """Tell how the service is: its process, the open workspaces, and whether a reload failed.
 
     Opens none. `status` is that of the named workspace, of all where none is named.
     """
-    vitals: Vitals = request.app.state.vitals
-    return vitals.report(request.app.state.workspaces, named=named_root(request))
+    return health_of(request.app.state, named=named_root(request))
 
 
-@health.post("/open")
+@router.post("/open")
 async def open_workspace(request: Request, served: Served) -> dict[str, Any]:
     """Open the named workspace, which takes a second, and tell how the service is."""
     return await healthz(request)
 
 
+@router.post("/web", tags=["web"])
+async def open_web(request: Request, served: Served) -> dict[str, str]:
+    """Open the web page, unless it is open, and let one browser in, once, within minutes."""
+    host: SiteHost | None = request.app.state.site
+    if host is None:
+        raise ConflictError("this service has no web page", hint="start it: kds web")
+    url, login = await host.open(served.root)
+    return {"url": url, "login": login}
+
+
+def health_of(state: State, *, named: str | None = None) -> dict[str, Any]:
+    """The reply of /healthz; the status is that of the ``named`` workspace, if any.
+
+    degraded: a changed file is wrong, and its earlier content stays in use.
+    """
+    each = [{name: getattr(one, name) for name in _TOLD} for one in state.workspaces]
+    asked = [one for one in each if named is None or is_same(one["root"], named)]
+    wrong = any(one["problems"] or one["reload"].error for one in asked)
+    pages = None
+    with suppress(OSError, ValueError, IndexError):  # a system that does not tell
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return {
+        "status": "degraded" if wrong else "ok",
+        "version": kds_version(),
+        "pid": os.getpid(),
+        "started_at": state.started_at,
+        "uptime_s": round((utc_now() - state.started_at).total_seconds(), 3),
+        "rss_bytes": pages and pages * os.sysconf("SC_PAGE_SIZE"),
+        "turns": sum(one["turns"] for one in each),
+        "workspaces": each,
+    }
+
+
+class Site(Protocol):
+    """The web page. It belongs to a room above this one (`kds.web`)."""
+
+    @property
+    def app(self) -> ASGIApp:
+        """What answers at the listener."""
+        ...
+
+    def admit(self, root: str) -> str:
+        """A path that lets one browser in to the workspace ``root``, once."""
+        ...
+
+    def stop(self) -> None:
+        """Release everybody who waits for an answer; from the event loop."""
+        ...
+
+
+MakeSite = Callable[[State, int], Site]
+"""Makes the pages over the state of the service's application, for a port."""
+
+
+class SiteHost:
+    """Opens the web page of a service on loopback, and knows where it is."""
+
+    def __init__(self, make: MakeSite, state: State, listeners: Listeners, noted: Path) -> None:
+        """``noted`` is the file that keeps the port of the page."""
+        self._make, self._state, self._listeners, self._noted = make, state, listeners, noted
+        self._opening = asyncio.Lock()
+        self._site: Site | None = None
+        self._url = ""
+
+    async def open(self, root: str) -> tuple[str, str]:
+        """Open the page unless it is open; returns its address, and a link that lets one in.
+
+        Raises ServiceError when it cannot listen.
+        """
+        async with self._opening:
+            if self._site is None:
+                listener, address = bind_page(self._noted)
+                try:
+                    self._site = await asyncio.to_thread(self._make, self._state, address.port)
+                except BaseException:
+                    listener.close()
+                    raise
+                self._listeners.add(listener, self._site.app)
+                self._url = address.url
+        return self._url, f"{self._url}{self._site.admit(root)}"
+
+    def stop(self) -> None:
+        """Release everybody who waits. The listener ends with the others."""
+        if self._site is not None:
+            self._site.stop()
+
+
 def make_app(
     workspaces: Workspaces,
-    vitals: Vitals | None = None,
     *,
     is_replaced: Callable[[], bool] = lambda: False,
     log: Log = lambda line: None,
@@ -102,24 +156,17 @@ def make_app(
     ``is_replaced`` tells whether the installation that this code is of was replaced.
     """
     app = FastAPI(
-        title="KDS service",
-        version=kds_version(),
-        description=DESCRIPTION,
-        docs_url=None,
-        redoc_url=None,
-        responses=ERRORS,
-        dependencies=[Depends(current)],
-    )
-    app.state.workspaces, app.state.log = workspaces, log
-    app.state.vitals = vitals or Vitals()
-    app.state.is_replaced = is_replaced
-    app.state.site = app.state.mcp = None
+        title="KDS service", version=kds_version(), description=DESCRIPTION,
+        docs_url=None, redoc_url=None, responses=ERRORS, dependencies=[Depends(current)],
+    )  # fmt: skip
+    own = {"workspaces": workspaces, "log": log, "is_replaced": is_replaced,
+           "started_at": utc_now(), "site": None, "mcp": None}  # fmt: skip
+    app.state = State(own)
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
-    rooms = (
-        turns.router, hook.router, query.router, memory.sessions, memory.router,
+    for one in (
+        router, turns.router, hook.router, query.router, memory.sessions, memory.router,
         documents.router, turns.learning,
-    )  # fmt: skip
-    for router in (health, *rooms):
-        app.include_router(router)
+    ):  # fmt: skip
+        app.include_router(one)
     return app

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from kds.brain.clock import utc_now
 from kds.brain.documents.postgres_documents import PostgresDocuments
-from kds.brain.documents.store import Documents, unknown_document
+from kds.brain.documents.store import unknown_document
 from kds.brain.documents.values import (
     ALL,
     Content,
@@ -27,28 +27,23 @@ from kds.brain.documents.values import (
     Source,
 )
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.store.team import Person, of_everybody
+from kds.brain.store.team import of_everybody
 from kds.brain.workspace import shared_database
 from kds.readers.reading import read_document, readable_kind
 from kds.readers.text import document_errors
 from kds.service.errors import ConflictError, ForbiddenError
-from kds.service.requests import PATH_LIMIT, RequestBody, Served
+from kds.service.requests import PATH_LIMIT, MessageText, RequestBody, Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
 
-MOST: Final = 100
-"""Passages of one search."""
+MOST: Final = 100  # passages of one search
 
 T = TypeVar("T")
-
-Name = Annotated[str, PathParameter(max_length=PATH_LIMIT)]
-"""An id, a path, a file's name or a title."""
 
 
 class SearchRequest(RequestBody):
     """What to look for in the documents."""
 
-    query: str = Field(min_length=1, max_length=MESSAGE_LIMIT)
+    query: MessageText
     limit: int = Field(5, ge=1, le=MOST)
     scope: str = Field(ALL, max_length=PATH_LIMIT)
     """"all", or the only document to look at."""
@@ -58,35 +53,35 @@ router = APIRouter(prefix="/documents", tags=["documents"])
 
 
 @router.get("")
-async def documents(served: Served) -> tuple[Document, ...]:
+@on_archivist
+def documents(served: Served) -> tuple[Document, ...]:
     """List the documents, by path."""
-    return await _found(served, lambda store: store.documents()) or ()
+    store = served.queries.library.store
+    return store.documents() if store else ()
 
 
 @router.post("/search")
-async def search(served: Served, asked: SearchRequest) -> DocumentRecall:
+@on_archivist
+def search(served: Served, asked: SearchRequest) -> DocumentRecall:
     """Find the passages that answer a question."""
-    embedder = served.queries.embedder.ready
-    found = served.queries.library
-    return await served.archivist.run(
-        lambda: found.search(
-            asked.query, limit=asked.limit, embedder=embedder,
-            only=None if asked.scope == ALL else asked.scope,
-        ) or DocumentRecall(asked.query, (), (), (), {})
+    found = served.queries.library.search(
+        asked.query, limit=asked.limit, embedder=served.queries.embedder.ready,
+        only=None if asked.scope == ALL else asked.scope,
     )  # fmt: skip
+    return found or DocumentRecall(asked.query, (), (), (), {})
 
 
 @router.get("/{name:path}")
-async def show(served: Served, name: Name) -> OutlinedDocument:
-    """Return a document with its outline."""
-
-    def look(store: Documents) -> OutlinedDocument:
-        document = store.document(name)
-        return OutlinedDocument(document, store.sections(document.id))
-
-    if (found := await _found(served, look)) is None:
+@on_archivist
+def show(
+    served: Served, name: Annotated[str, PathParameter(max_length=PATH_LIMIT)]
+) -> OutlinedDocument:
+    """Return a document with its outline, by its id, path, file name or title."""
+    store = served.queries.library.store
+    if store is None:
         raise unknown_document(name, "documents")
-    return found
+    document = store.document(name)
+    return OutlinedDocument(document, store.sections(document.id))
 
 
 @router.post("", status_code=201)
@@ -99,27 +94,19 @@ async def add(
 
     The same content again changes nothing.
     """
-    person = _person(served)
-    data = await request.body()
-    place = PurePosixPath(path)
+    data, place = await request.body(), PurePosixPath(path)
     if not path.isprintable() or place.is_absolute() or ".." in place.parts:
         raise MessageError("this cannot be the path of a document", where="path",
                            hint="send one such as shop/handbook.md")  # fmt: skip
     source = Source(str(place), len(data), utc_now(), hashlib.sha256(data).hexdigest())
-
-    def known(store: PostgresDocuments) -> Document | None:
-        found = next((one for one in store.documents() if one.path == source.path), None)
-        if found is not None and found.digest != source.digest:
-            _check(store, found, person)
-        return found
-
-    before = await _changed(served, known)
-    if before is not None and before.digest == source.digest:
-        return before
     content = await asyncio.to_thread(_read, Path(place), data)
 
     def put(store: PostgresDocuments) -> Document:
-        known(store)  # somebody else may have been faster
+        before = next((one for one in store.documents() if one.path == source.path), None)
+        if before is not None and before.digest == source.digest:
+            return before
+        if before is not None:
+            _check(served, store, before)
         return store.put(content, source)
 
     return await _changed(served, put)
@@ -130,11 +117,10 @@ async def remove(
     served: Served, document: Annotated[str, PathParameter(max_length=64)]
 ) -> Document:
     """Remove a document, by its id."""
-    person = _person(served)
 
     def drop(store: PostgresDocuments) -> Document:
         found = store.document(document)
-        _check(store, found, person)
+        _check(served, store, found)
         return store.remove([found.id])[0]
 
     return await _changed(served, drop)
@@ -150,17 +136,10 @@ def _read(place: Path, data: bytes) -> Content:
         raise MessageError(error.message, where=str(place), hint=error.hint) from error
 
 
-def _person(served: ServedWorkspace) -> Person:
-    """Whose request it is. Raises ConflictError where there is no team."""
-    if served.person is None:
-        raise ConflictError("this service is not shared", hint="add documents: kds docs add PATH")
-    return served.person
-
-
-def _check(store: PostgresDocuments, document: Document, person: Person) -> None:
-    """Raise ForbiddenError unless a person may change a document."""
-    by = store.added_by(document)
-    if person.role != "admin" and person.name != by:
+def _check(served: ServedWorkspace, store: PostgresDocuments, document: Document) -> None:
+    """Raise ForbiddenError unless the person may change a document."""
+    by, person = store.added_by(document), served.person
+    if person is None or (person.role != "admin" and person.name != by):
         raise ForbiddenError(
             f"{by} added '{document.title}'",
             where=document.path,
@@ -168,24 +147,14 @@ def _check(store: PostgresDocuments, document: Document, person: Person) -> None
         )
 
 
-async def _found(served: ServedWorkspace, look: Callable[[Documents], T]) -> T | None:
-    """What ``look`` finds among all documents that a person sees; None: there are none."""
-
-    def run() -> T | None:
-        store = served.queries.library.store
-        return None if store is None else look(store)
-
-    return await served.archivist.run(run)
-
-
 async def _changed(served: ServedWorkspace, change: Callable[[PostgresDocuments], T]) -> T:
-    """Do something to the documents of everybody, and not to the person's own."""
-    person = _person(served)
+    """Do something to the documents of everybody. Raises ConflictError where there is no team."""
+    person, shared = served.person, shared_database(served.workspace, environ=served.environ)
+    if person is None or shared is None:
+        raise ConflictError("this service is not shared", hint="add documents: kds docs add PATH")
+    everybody = of_everybody(shared)
 
     def run() -> T:
-        shared = shared_database(served.workspace, environ=served.environ)
-        assert shared is not None  # a shared service has a database
-        everybody = of_everybody(shared)
         with closing(PostgresDocuments.of(everybody, person=person.name)) as store:
             return change(store)
 

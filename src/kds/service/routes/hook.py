@@ -4,10 +4,9 @@ import asyncio
 import time
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Request
@@ -33,17 +32,9 @@ from kds.hooks.reply import (
     says_enough,
     why_no_hint,
 )
-from kds.hooks.secrets import (
-    Leak,
-    files_read,
-    leak_in,
-    prompt_stopped,
-    prompt_warned,
-    tool_answer,
-)
+from kds.hooks.secrets import files_read, leak_in, prompt_stopped, prompt_warned, tool_answer
 from kds.service.errors import TooLargeError
 from kds.service.requests import JSON, MESSAGE_LIMIT, opened, root_of
-from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace, Worker
 from kds.transcripts.arriving import (
     keep_current,
@@ -54,21 +45,14 @@ from kds.transcripts.arriving import (
 )
 from kds.transcripts.json_lines import Followed, read_transcript
 
-WITHIN_S: Final = 1.0
-"""Nobody types the same prompt twice in a second."""
-
-SESSIONS: Final = 256
-"""Sessions of a workspace that are followed."""
-
-START_S: Final = 0.7
-"""Seconds that the start of a session waits for an import."""
+WITHIN_S: Final = 1.0  # nobody types the same prompt twice in a second
+SESSIONS: Final = 256  # of a workspace that are followed
+START_S: Final = 0.7  # that the start of a session waits for an import
+RECALL_S: Final = 0.8  # that a prompt which points back waits for the past; the hook has 1.5
 
 SETTLED_S: Final = 2.0
 """Seconds after which a client has written what was said when it told of an end: Copilot CLI writes
 the last reply up to 0.3 s later, without a terminal when it exits."""
-
-RECALL_S: Final = 0.8
-"""Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
@@ -80,8 +64,7 @@ HOOK_INPUT: Final[dict[str, Any]] = {
 """The body is read by `kds.hooks.reply`, not by a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the hook prints, None for nothing, and what is noted of it in its log."""
 
     output: Mapping[str, Any] | None = None
@@ -109,23 +92,17 @@ class HookState:
         self, served: ServedWorkspace, client: str | None, chosen: ActivationSettings
     ) -> Activator | None:
         """Return the activator once it is read; None before, and when it cannot be."""
-        key = client, chosen
-
-        def read() -> Activator:
-            return Activator.open(
-                served.workspace, client=client, precision=chosen.precision, learn=chosen.learn
-            )
-
-        if key not in self._activators:
-            self._activators[key] = asyncio.create_task(asyncio.to_thread(read))
-        task = self._activators[key]
+        if (task := self._activators.get((client, chosen))) is None:
+            reading = asyncio.to_thread(
+                Activator.open, served.workspace, client=client,
+                precision=chosen.precision, learn=chosen.learn,
+            )  # fmt: skip
+            task = self._activators[client, chosen] = asyncio.create_task(reading)
         return task.result() if task.done() and task.exception() is None else None
 
 
 _states: WeakKeyDictionary[ServedWorkspace, HookState] = WeakKeyDictionary()
-
-_background: set[asyncio.Task[None]] = set()
-"""Tasks under way: the event loop itself keeps no hold of them."""
+_background: set[asyncio.Task[None]] = set()  # the event loop itself keeps no hold of tasks
 
 router = APIRouter()
 
@@ -139,26 +116,31 @@ router = APIRouter()
 async def hook(request: Request) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call, keeper = read_hook(await request.body()), request.app.state.workspaces.keeper
-    ServiceAddress().hung_path.unlink(missing_ok=True)
-    root = root_of(request) or ""
+    root = root_of(request)
     level: SecretsMode = "off" if call.probe else _level(root)
-    leak = answer = None
+    shown, warning, leaked = dict[str, Any](), None, ""
     if call.event == "tool":
         answer = _of_tool(call, level)
     elif call.event == "end":
         answer = _of_end(root, call, keeper)
-    elif call.event == "prompt" and level != "off":
-        leak = await asyncio.to_thread(leak_in, call.prompt)
-    if leak and level == "block":
-        answer = Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
-    if answer is None:  # a workspace that loads slowly, or not at all, lets no secret through
-        async with opened(request) as served:
-            answer = await _answer(served, call, leak, keeper)
-    if answer.noted and not call.probe:
+    else:
+        leak = None
+        if call.event == "prompt" and level != "off":
+            leak = await asyncio.to_thread(leak_in, call.prompt)
+        if leak and level == "block":  # before a workspace that loads slowly, or not at all
+            answer = Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
+        else:
+            if leak:
+                shown, warning = prompt_warned(leak, call.client)
+                leaked = f"warned: {leak.kinds}; "
+            async with opened(request) as served:
+                answer = await _answer(served, call, keeper, warning)
+    output, noted = {**(answer.output or {}), **shown}, f"{leaked}{answer.noted}"
+    if noted and not call.probe:
         with suppress(OSError):
             brain = str(_live(root).workspace.brain)
-            note_answer(brain, call.client, call.session, call.event, answer.noted)
-    return JSONResponse(answer.output) if answer.output else Response(status_code=204)
+            note_answer(brain, call.client, call.session, call.event, noted)
+    return JSONResponse(output) if output else Response(status_code=204)
 
 
 @lru_cache(64)
@@ -193,64 +175,60 @@ def _of_tool(call: HookCall, level: SecretsMode) -> Answer:
 
 def _of_end(root: str, call: HookCall, keeper: Worker) -> Answer:
     """Have what is new of a session imported; the client waits for nothing, nor for a workspace."""
-    session = call.session
+
+    async def keep(settings: Settings, session: str) -> None:
+        for pause_s in (0, SETTLED_S):  # once more when the client has written the rest of it
+            await asyncio.sleep(pause_s)
+            await keeper.run(lambda: keep_session(settings, session))
+
     with suppress(ConfigError):
-        if session and root and "\0" not in root:
-            _in_background(_keep_session(keeper, _live(root).settings, session))
+        if call.session and root and "\0" not in root:
+            _in_background(keep(_live(root).settings, call.session))
     return Answer()
 
 
-async def _keep_session(keeper: Worker, settings: Settings, session: str) -> None:
-    """Import a session now, and once more when the client has written the rest of it."""
-    for pause_s in (0, SETTLED_S):
-        await asyncio.sleep(pause_s)
-        await keeper.run(lambda: keep_session(settings, session))
-
-
 async def _answer(
-    served: ServedWorkspace, call: HookCall, leak: Leak | None, keeper: Worker
+    served: ServedWorkspace, call: HookCall, keeper: Worker, warning: str | None
 ) -> Answer:
-    """What to say about an event; ``leak`` is what a prompt holds that goes on all the same."""
+    """What to say about a start or a prompt; ``warning`` in any case."""
     chosen = served.memory.config.settings
     if call.event == "start":
         return await _of_start(served, call, chosen, keeper)
     if call.event != "prompt":
         return Answer()
-    shown, warning = prompt_warned(leak, call.client) if leak else ({}, None)
-    told = await _of_prompt(served, call, chosen, warning)
-    if not call.probe:
-        _in_background(keeper.run(lambda: keep_current(chosen)))
-    if leak is None:
-        return told
-    return Answer({**(told.output or {}), **shown}, f"warned: {leak.kinds}; {told.noted}")
-
-
-async def _of_prompt(
-    served: ServedWorkspace, call: HookCall, chosen: Settings, warning: str | None = None
-) -> Answer:
-    """What to add to a prompt, which is routed and remembered; ``warning`` in any case."""
     why = left_alone(call.prompt)
     if why is None and not call.probe and _state(served).has(call):
         why = "the same prompt came twice within a second"
     if why is not None:
-        return Answer(as_output(warning, call.client) if warning else None, f"silent: {why}")
-    if len(call.prompt) > MESSAGE_LIMIT:
+        answer = Answer(as_output(warning, call.client) if warning else None, f"silent: {why}")
+    elif len(call.prompt) > MESSAGE_LIMIT:
         message = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
         raise TooLargeError(message, where="prompt")
+    else:
+        answer = await _of_prompt(served, call, chosen, warning)
+    if not call.probe:
+        _in_background(keeper.run(lambda: keep_current(chosen)))
+    return answer
+
+
+async def _of_prompt(
+    served: ServedWorkspace, call: HookCall, chosen: Settings, warning: str | None
+) -> Answer:
+    """What to add to a prompt, which is routed and remembered."""
     history = await asyncio.to_thread(
         read_transcript, call.transcript or "", prompt=call.prompt, client=call.client
     )
-    turn = await served.worker.run(
-        lambda: served.route(
-            call.prompt,
-            history=history,
-            conversation=call.session,
-            join=True,
-            inherit=goes_on(call.prompt),
-            log=not call.probe,
-            rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
-        )
+    route = partial(
+        served.route,
+        call.prompt,
+        history=history,
+        conversation=call.session,
+        join=True,
+        inherit=goes_on(call.prompt),
+        log=not call.probe,
+        rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
     )
+    turn = await served.worker.run(route)
     if call.probe:
         return Answer(as_output(PROBED, call.client))
     entry = None
@@ -292,23 +270,11 @@ async def _of_start(
 
 async def _said_before(served: ServedWorkspace, call: HookCall, chosen: Settings) -> str | None:
     """The line on what was said before, for a prompt that points back."""
-    if not points_back(call.prompt):
-        return None
-    looking = asyncio.to_thread(prompt_line, chosen, call.prompt, call.cwd or served.root)
-    with suppress(KdsError, TimeoutError):
-        return await asyncio.wait_for(looking, timeout=RECALL_S)
+    if points_back(call.prompt):
+        looking = asyncio.to_thread(prompt_line, chosen, call.prompt, call.cwd or served.root)
+        with suppress(KdsError, TimeoutError):
+            return await asyncio.wait_for(looking, timeout=RECALL_S)
     return None
-
-
-def _in_background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    task = asyncio.create_task(work)
-    _background.add(task)
-    task.add_done_callback(_background.discard)
-    return task
-
-
-def _state(served: ServedWorkspace) -> HookState:
-    return _states.setdefault(served, HookState())
 
 
 async def fitting(
@@ -342,8 +308,18 @@ async def fitting(
                 session.learn(client, path, names.__contains__, uses, before)
 
         _in_background(served.archivist.run(learn))
-    told = await served.worker.run(lambda: activator.suggest(message, history))
-    entry = told.entry
+    entry = (await served.worker.run(lambda: activator.suggest(message, history))).entry
     if entry is None or (by_user and not entry.invocable):
         return None
     return entry if session.name(message, entry.name) else None
+
+
+def _state(served: ServedWorkspace) -> HookState:
+    return _states.setdefault(served, HookState())
+
+
+def _in_background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    _background.add(task)
+    task.add_done_callback(_background.discard)
+    return task

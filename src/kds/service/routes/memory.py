@@ -1,16 +1,13 @@
 """The memory over HTTP: its sessions, figures, and the consent to a profile."""
 
-import time
-from codecs import getincrementaldecoder
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from functools import partial
+from io import BytesIO, TextIOWrapper
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.encoders import jsonable_encoder
 from pydantic import AfterValidator, AwareDatetime, Field
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
@@ -18,8 +15,8 @@ from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import NOTHING, session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
-from kds.brain.errors import MessageError, OutageError, RemovedError, StoreError
-from kds.brain.memory.export import ArchiveFile, ArchiveReader, archive, to_json, to_markdown
+from kds.brain.errors import MessageError, StoreError
+from kds.brain.memory.export import ArchiveFile, archive, archives_in, to_json, to_markdown
 from kds.brain.memory.profile import PURPOSE_LIMIT, Consent, Profile
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
@@ -27,7 +24,7 @@ from kds.brain.store.columns import within_reach
 from kds.brain.store.maintenance import index_sizes
 from kds.brain.turn import plain
 from kds.query.reading import checked_session
-from kds.service.errors import BusyError, ConflictError
+from kds.service.errors import ConflictError
 from kds.service.requests import (
     BODY_LIMIT,
     JSON,
@@ -38,27 +35,13 @@ from kds.service.requests import (
     ShortText,
     on_archivist,
 )
-from kds.service.workspaces import Figures, ServedWorkspace
+from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics import read_report
 
-MOST_DOCUMENTS: Final = 50
-"""Documents of a session."""
-
-MOST: Final = 200
-"""Sessions or messages of one page."""
-
-WEEK_HOURS: Final = 7 * 24
-"""As far back as `kds metrics` looks."""
-
-SESSION_LIMIT: Final = 64_000_000
-"""Characters of a session that is imported: 10,000 messages of real chats have some ten million."""
-
-MOST_HOURS: Final = 30 * 24
-"""As long as measurements are kept."""
-
-FIGURES_STAND: Final = 20
-"""How much longer figures of a shared service stand than it took to compute them: asking for them
-all the time takes a twentieth of a processor."""
+MOST_DOCUMENTS: Final = 50  # of a session
+MOST: Final = 200  # sessions or messages of one page
+WEEK_HOURS: Final = 7 * 24  # as far back as `kds metrics` looks
+MOST_HOURS: Final = 30 * 24  # as long as measurements are kept
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
@@ -66,7 +49,6 @@ HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
 SessionPath = Annotated[str, Path(max_length=ID_LIMIT)]
 LimitQuery = Annotated[int, Query(ge=1, le=MOST)]
 OffsetQuery = Annotated[int, Query(ge=0, le=2**31)]
-HoursQuery = Annotated[int, Query(ge=1, le=MOST_HOURS)]
 
 
 def _said_by_now(at: datetime) -> datetime:
@@ -130,10 +112,8 @@ class SearchRequest(RequestBody):
 sessions = APIRouter(prefix="/sessions", tags=["sessions"])
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 
-_ARCHIVE: Final = {"$ref": "#/components/schemas/ArchiveFile"}
-
-_ONE = "/{session:path}"
-"""An id may hold a slash: a hook's conversation is named by its client."""
+_ONE = "/{session:path}"  # an id may hold a slash: a hook's conversation is named by its client
+_ARCHIVE: Final = {"schema": {"$ref": "#/components/schemas/ArchiveFile"}}
 
 
 @sessions.post("", status_code=201, response_model=JSON)
@@ -155,49 +135,24 @@ def create_session(served: Served, asked: NewSession) -> Response:
 
 
 @sessions.post(
-    "/import",
-    status_code=201,
-    response_model=JSON,
-    openapi_extra={
-        "requestBody": {
-            "content": {
-                "application/json": {"schema": {"$ref": "#/components/schemas/ArchiveFile"}}
-            },
-            "required": True,
-        }
-    },
-)
+    "/import", status_code=201, response_model=JSON,
+    openapi_extra={"requestBody": {"content": {"application/json": _ARCHIVE}, "required": True}},
+)  # fmt: skip
 async def import_sessions(served: Served, request: Request) -> Response:
-    """Put exported sessions back (the body is their JSON), each as soon as it has arrived.
+    """Put exported sessions back; the body is their JSON. One whose id is taken gets a new one.
 
-    Of any length: only a session has a limit. One whose id is taken gets a new one. After an error
-    those before it are stored, and the error says how many.
+    Where one of them is wrong, none is stored.
     """
-    reader, decoder = (
-        ArchiveReader("body", limit=SESSION_LIMIT),
-        getincrementaldecoder("utf-8-sig")(),
-    )
-    restored: list[Session] = []
+    body = BytesIO(await request.body())
 
-    def take(part: bytes, *, last: bool) -> None:
-        store = served.memory_for_writing()
-        restored.extend(store.restore_all(reader.read(decoder.decode(part, last), last=last)))
+    def restore() -> list[Session]:
+        try:
+            archives = tuple(archives_in(TextIOWrapper(body, "utf-8-sig"), where="body"))
+        except StoreError as error:
+            raise MessageError(error.message, where=error.where, hint=error.hint) from error
+        return list(served.memory_for_writing().restore_all(archives))
 
-    try:
-        arrived = bytearray()
-        async for part in request.stream():
-            arrived += part
-            if len(arrived) >= BODY_LIMIT:
-                await served.archivist.run(partial(take, bytes(arrived), last=False))
-                arrived.clear()
-        await served.archivist.run(partial(take, bytes(arrived), last=True))
-    except RemovedError:
-        raise
-    except (StoreError, UnicodeDecodeError, ClientDisconnect) as error:
-        told = error.message if isinstance(error, StoreError) else "it is cut off, or not UTF-8"
-        kind = OutageError if isinstance(error, OutageError) else MessageError
-        stored = f"{len(restored)} sessions before it are stored"
-        raise kind(f"{told}; {stored}", where="body", hint="send those after them again") from error
+    restored = await served.archivist.run(restore)
     return JSONResponse({"sessions": list(map(_told, restored))}, 201)
 
 
@@ -274,25 +229,14 @@ def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Mess
 
 @router.get("/metrics", response_model=JSON)
 @on_archivist
-def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
-    """Return what `kds metrics --json` prints, and how often the session memory was of use.
-
-    On a shared service what was worked out stands for a while: all rows are read for it.
-    """
-    kept = served.figures
-    if served.person is not None and kept is not None and time.monotonic() < kept.until:
-        if kept.hours == hours:
-            return JSONResponse(kept.reply)
-        told = "figures of another time were worked out a moment ago"
-        raise BusyError(told, where="hours", hint="ask again in some seconds")
-    begun = time.monotonic()
+def metrics(
+    served: Served, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = WEEK_HOURS
+) -> Response:
+    """Return what `kds metrics --json` prints, and how often the session memory was of use."""
     store = served.memory_if_any()
     corrections = served.conversations.library.corrections()
-    report = read_report(store, timedelta(hours=hours), corrections)
-    reply = report.as_dict() | {"memory": _numbers(store.stats() if store else None, *STORED)}
-    ended = time.monotonic()
-    served.figures = Figures(hours, reply, until=ended + FIGURES_STAND * (ended - begun))
-    return JSONResponse(reply)
+    report = read_report(store, timedelta(hours=hours), corrections).as_dict()
+    return JSONResponse(report | {"memory": _numbers(store.stats() if store else None, *STORED)})
 
 
 @router.post("/search")
@@ -360,30 +304,23 @@ def stats(served: Served) -> Response:
 @on_archivist
 def consent(served: Served) -> dict[str, Any]:
     """Say whether a profile of the user may be kept, since when, and what was done with it."""
-    return _consent_of(served)
-
-
-@router.post("/consent")
-@on_archivist
-def grant(served: Served, asked: GrantRequest) -> dict[str, Any]:
-    """Note the user's consent to a profile, and what it is for."""
-    served.memory_for_writing().profile.grant(asked.purpose)
-    return _consent_of(served)
-
-
-@router.delete("/consent")
-@on_archivist
-def revoke(served: Served) -> dict[str, Any]:
-    """Withdraw consent, and erase the profile with its bytes in every file."""
-    if (store := served.memory_if_any()) is not None:
-        store.profile.revoke()
-    return _consent_of(served)
-
-
-def _consent_of(served: ServedWorkspace) -> dict[str, Any]:
     store = served.memory_if_any()
     given = store.profile.consent() if store else Consent(given=False)
     return {**asdict(given), "events": store.profile.events() if store else ()}
+
+
+@router.post("/consent")
+async def grant(served: Served, asked: GrantRequest) -> dict[str, Any]:
+    """Note the user's consent to a profile, and what it is for."""
+    await served.archivist.run(lambda: served.memory_for_writing().profile.grant(asked.purpose))
+    return await consent(served=served)
+
+
+@router.delete("/consent")
+async def revoke(served: Served) -> dict[str, Any]:
+    """Withdraw consent, and erase the profile with its bytes in every file."""
+    await served.archivist.run(lambda: (one := served.memory_if_any()) and one.profile.revoke())
+    return await consent(served=served)
 
 
 def _told(session: Session) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Routing a message, the context, the prompts, what was taught, and opening the web page."""
+"""Routing a message, the context, prompts, what was taught, MCP messages, checks of files."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -18,6 +19,7 @@ from kds.brain.errors import DispatchError, KdsError, MessageError
 from kds.brain.learning.examples import Learned
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
+from kds.brain.workspace import Workspace
 from kds.learning.teaching import (
     LearnedSoFar,
     Learning,
@@ -27,7 +29,6 @@ from kds.learning.teaching import (
     teach_reference,
 )
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.listening import AnswerMcp, SiteHost
 from kds.service.requests import (
     JSON,
     PATH_LIMIT,
@@ -46,6 +47,13 @@ from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.findings import check
+
+MOST_TEXTS: Final = 500
+
+Name = Annotated[str, PathParameter(max_length=TEXT_LIMIT)]
+
+AnswerMcp = Callable[[Workspace, Sequence[str]], Awaitable[list[str]]]
+"""Answers messages of the Model Context Protocol; of a room above (`kds.mcp`)."""
 
 
 class ContextRequest(RequestBody):
@@ -66,24 +74,32 @@ class McpRequest(RequestBody):
     """The caller's environment variables for settings."""
 
 
-MOST_TEXTS: Final = 500
-
-PathText = Annotated[str, Field(max_length=PATH_LIMIT)]
-
-
 class CheckRequest(RequestBody):
     """The texts that count in place of files."""
 
-    texts: dict[PathText, str] = Field({}, max_length=MOST_TEXTS)
+    texts: dict[Annotated[str, Field(max_length=PATH_LIMIT)], str] = Field(
+        {}, max_length=MOST_TEXTS
+    )
     """By path, absolute or within the workspace."""
     full: bool = False
     """Run every test of the rules, and route every example: this takes seconds."""
+
+
+class TeachRequest(RequestBody):
+    """A message that has an intent, or a description that means a thing."""
+
+    message: MessageText
+    intent: ShortText | None = None
+    means: ShortText | None = None
+    force: bool = False
+    """Replace what the message was taught to mean before."""
 
 
 _SHORT: Final = ("name", "description", "intent", "ref", "ask", "handoffs", "confirm", "tools")
 """What is told of a prompt file that is not asked for by name."""
 
 router = APIRouter()
+learning = APIRouter(prefix="/learned", tags=["learned"])
 
 
 @router.post("/route", response_model=JSON)
@@ -100,6 +116,62 @@ async def route(served: Served, asked: RouteRequest) -> Response:
         reply["fits"] = entry and {"name": entry.name, "kind": entry.kind}
     wrong = list(map(asdict, served.problems)) if served.person is None else []
     return JSONResponse({**reply, "warnings": list(served.warnings), "problems": wrong})
+
+
+async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
+    """Route a message on a thread of the workspace, which never waits for a model.
+
+    A model that rewrites (docs/rewriting.md) may take seconds. So the rules read the message
+    first; where they would have a model asked, that is done elsewhere; then the message is routed,
+    and the rewriter has its answer already.
+
+    Raises what `Conversations.route` raises, and ConflictError when the sender's settings differ.
+    """
+    run = partial(served.worker.run, key=asked.conversation or "")
+    by = served.conversations
+    if asked.variables is not None:
+        _check_variables(served, asked.variables)
+    how: dict[str, Any] = {
+        "conversation": asked.conversation, "join": asked.join, "history": asked.said,
+        "known": asked.known, "origin": asked.origin,
+    }  # fmt: skip
+    rewriter = None
+    with suppress(KdsError):  # the turn itself reports what is wrong with it
+        rewriter = None if asked.rewrite is False else by.rewriter()
+    if rewriter is not None and rewriter.mode != "rules-only":
+        by_rules = partial(by.route, asked.message, **how, log=False, rewrite=False)
+        turn = replace(await run(by_rules), rewrite=asked.rewrite)
+        if rewriter.wants(turn):
+            with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
+                ask = partial(rewriter.ask_ahead, turn)
+                limit_s = served.queries.settings.rewriting.timeout_s
+                await served.queries.speakers.run(ask, timeout_s=limit_s)
+        elif not asked.log and asked.rewrite is None:  # as the rules read it: once is enough
+            served.turns += 1
+            return turn
+    return await run(
+        partial(served.route, asked.message, **how, log=asked.log, rewrite=asked.rewrite)
+    )
+
+
+def _check_variables(served: ServedWorkspace, theirs: dict[str, str]) -> None:
+    """Raise ConflictError when a command with these variables has to do the work itself."""
+    if served.person is not None:
+        raise MessageError(
+            "a shared service takes no variables of its callers",
+            where="variables",
+            hint="leave them out: its operator sets them",
+        )
+    own = routing_variables()
+    other = sorted(name for name in theirs.keys() | own.keys() if theirs.get(name) != own.get(name))
+    if other:
+        raise ConflictError(
+            f"the running service has another {', '.join(other)}",
+            where="variables",
+            hint="kds service stop: the next command starts one that has yours",
+        )
+    if not served.memory.config.settings.service.enabled:
+        raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
 
 
 @router.post("/mcp", response_model=JSON)
@@ -126,12 +198,10 @@ async def check_files(request: Request, served: Served, asked: CheckRequest) -> 
         raise NotServedError("files are checked where they are", hint="run kds on that machine")
     root = served.workspace.root
     texts = {root / path: text for path, text in asked.texts.items() if "\0" not in path}
-    if asked.full:
-        found = await asyncio.to_thread(check, served.workspace, texts, full=True)
-    else:  # as somebody types: in turn, and not behind one that takes seconds
-        checker = request.app.state.workspaces.checker
-        found = await checker.run(lambda: check(served.workspace, texts))
-    return JSONResponse(asdict(found))
+    look = partial(check, served.workspace, texts, full=asked.full)
+    # As somebody types: in turn, and not behind one that takes seconds.
+    checker = request.app.state.workspaces.checker
+    return JSONResponse(asdict(await (asyncio.to_thread if asked.full else checker.run)(look)))
 
 
 @router.get("/context", response_model=JSON)
@@ -160,8 +230,12 @@ async def log_context(served: Served, asked: ContextRequest) -> Response:
 async def clear_context(served: Served, conversation: ConversationQuery = None) -> dict[str, int]:
     """Forget a conversation, and tell how many entries it had."""
     clear = partial(served.conversations.clear, conversation)
-    count = await served.worker.run(clear, key=conversation or "")
-    return {"cleared": count}
+    return {"cleared": await served.worker.run(clear, key=conversation or "")}
+
+
+def _context(loaded: LoadedContext) -> Response:
+    entries = [entry_to_wire(entry) for entry in loaded.entries]
+    return JSONResponse({"entries": entries, "warnings": list(loaded.warnings)})
 
 
 @router.get("/prompts")
@@ -172,9 +246,7 @@ async def list_prompts(served: Served) -> list[dict[str, Any]]:
 
 
 @router.get("/prompts/{name}")
-async def show_prompt(
-    served: Served, name: Annotated[str, PathParameter(max_length=TEXT_LIMIT)]
-) -> dict[str, Any]:
+async def show_prompt(served: Served, name: Name) -> dict[str, Any]:
     """Return one prompt with its template."""
     try:
         prompt = served.conversations.library.get(name)
@@ -183,95 +255,11 @@ async def show_prompt(
         raise NotServedError(error.message, where=error.where, hint=error.hint) from error
 
 
-@router.post("/web", tags=["web"])
-async def open_web(request: Request, served: Served) -> dict[str, str]:
-    """Open the web page, unless it is open, and let one browser in, once, within minutes."""
-    host: SiteHost | None = request.app.state.site
-    if host is None:
-        raise ConflictError("this service has no web page", hint="start it: kds web")
-    url, login = await host.open(served.root)
-    return {"url": url, "login": login}
-
-
-def _context(loaded: LoadedContext) -> Response:
-    entries = [entry_to_wire(entry) for entry in loaded.entries]
-    return JSONResponse({"entries": entries, "warnings": list(loaded.warnings)})
-
-
-async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
-    """Route a message on a thread of the workspace, which never waits for a model.
-
-    A model that rewrites (docs/rewriting.md) may take seconds. So the rules read the message
-    first; where they would have a model asked, that is done elsewhere; then the message is routed,
-    and the rewriter has its answer already.
-
-    Raises what `Conversations.route` raises, and ConflictError when the sender's settings differ.
-    """
-    run = partial(served.worker.run, key=asked.conversation or "")
-    by = served.conversations
-    if asked.variables is not None:
-        _check_variables(served, asked.variables)
-    how: dict[str, Any] = {
-        "conversation": asked.conversation, "join": asked.join, "history": asked.said,
-        "known": asked.known, "origin": asked.origin,
-    }  # fmt: skip
-    rewriter = None
-    with suppress(KdsError):  # the turn itself reports what is wrong with it
-        rewriter = None if asked.rewrite is False else by.rewriter()
-    if rewriter is not None and rewriter.mode != "rules-only":
-        by_rules = {**how, "log": False, "rewrite": False}
-        turn = await run(lambda: by.route(asked.message, **by_rules))
-        turn = replace(turn, rewrite=asked.rewrite)
-        if rewriter.wants(turn):
-            with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
-                ask = partial(rewriter.ask_ahead, turn)
-                limit_s = served.queries.settings.rewriting.timeout_s
-                await served.queries.speakers.run(ask, timeout_s=limit_s)
-        elif not asked.log and asked.rewrite is None:  # as the rules read it: once is enough
-            served.turns += 1
-            return turn
-    how |= {"log": asked.log, "rewrite": asked.rewrite}
-    return await run(lambda: served.route(asked.message, **how))
-
-
-def _check_variables(served: ServedWorkspace, theirs: dict[str, str]) -> None:
-    """Raise ConflictError when a command with these variables has to do the work itself."""
-    if served.person is not None:
-        raise MessageError(
-            "a shared service takes no variables of its callers",
-            where="variables",
-            hint="leave them out: its operator sets them",
-        )
-    own = routing_variables()
-    other = sorted(name for name in theirs.keys() | own.keys() if theirs.get(name) != own.get(name))
-    if other:
-        raise ConflictError(
-            f"the running service has another {', '.join(other)}",
-            where="variables",
-            hint="kds service stop: the next command starts one that has yours",
-        )
-    if not served.memory.config.settings.service.enabled:
-        raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
-
-
-class TeachRequest(RequestBody):
-    """A message that has an intent, or a description that means a thing."""
-
-    message: MessageText
-    intent: str | None = Field(None, max_length=TEXT_LIMIT)
-    means: str | None = Field(None, max_length=TEXT_LIMIT)
-    force: bool = False
-    """Replace what the message was taught to mean before."""
-
-
-learning = APIRouter(prefix="/learned", tags=["learned"])
-
-
 @learning.get("")
 @on_archivist
 def list_learned(served: Served) -> LearnedSoFar:
     """List what was taught, and what was corrected in passing and was not."""
-    found = _learning(served).so_far()
+    found = Learning(served.workspace, environ=served.environ).so_far()
     return replace(found, place="the service") if served.person else found
 
 
@@ -290,11 +278,7 @@ def teach_this(served: Served, asked: TeachRequest) -> Taught | TaughtReference:
 
 @learning.delete("/{id}")
 @on_archivist
-def take_back(served: Served, id: Annotated[str, PathParameter(max_length=TEXT_LIMIT)]) -> Learned:
+def take_back(served: Served, id: Name) -> Learned:
     """Take back what has this id, or begins so; `last`: what was taught last."""
-    known = _learning(served)
+    known = Learning(served.workspace, environ=served.environ)
     return known.undo_last() if id == "last" else known.undo(id)
-
-
-def _learning(served: ServedWorkspace) -> Learning:
-    return Learning(served.workspace, environ=served.environ)
