@@ -147,9 +147,8 @@ def archives_in(file: TextIO, *, where: str) -> Iterator[Archive]:
 class ArchiveReader:
     """Reads the sessions of an export while its text arrives; holds one session at a time."""
 
-    def __init__(self, where: str, *, limit: int | None = None) -> None:
-        """``limit``: of the characters of one session."""
-        self._where, self._limit = where, limit
+    def __init__(self, where: str) -> None:
+        self._where = where
         self._text = ""
         self._at = self._try_at = self._count = 0
         self._expected: re.Pattern[str] | None = _HEAD
@@ -166,8 +165,6 @@ class ArchiveReader:
             yield found
         self._text, self._at = self._text[self._at :], 0
         self._try_at = 2 * len(self._text)  # what is incomplete is not read at each part again
-        if self._limit is not None and len(self._text) > self._limit:
-            self._refuse(f"the session has more than {self._limit:,} characters")
 
     def _session(self, *, last: bool) -> Archive | None:
         """The next session; None where there is none, or not all of it yet."""

@@ -7,7 +7,7 @@ nobody can take one from a dump. No text of a conversation is ever in the audit 
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -216,21 +216,13 @@ class Team:
 
 def person_of(server: Server, token: str) -> Person | None:
     """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
-    return persons_of(server, [token]).get(token)
-
-
-def persons_of(server: Server, tokens: Collection[str]) -> dict[str, Person]:
-    """Return whose tokens these are, in one transaction; those of nobody are left out."""
-    digests = {_digest(one): one for one in tokens if is_token(one)}
-    if not digests:
-        return {}
+    if not is_token(token):
+        return None
     with server.transaction() as connection:
-        rows = connection.execute(
-            b"SELECT digest, organisation, person, role, removal "
-            b"FROM unnest(%s::bytea[]) AS asked(digest) CROSS JOIN LATERAL kds.person_of(digest)",
-            (list(digests),),
-        ).fetchall()
-    return {digests[row[0]]: Person(*row[1:]) for row in rows}
+        row = connection.execute(
+            b"SELECT organisation, person, role, removal FROM kds.person_of(%s)", (_digest(token),)
+        ).fetchone()
+    return Person(*row) if row else None
 
 
 def is_token(text: str) -> bool:
