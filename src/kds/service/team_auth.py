@@ -47,12 +47,12 @@ Tell = Callable[[Mapping[str, object]], None]
 
 
 class Passes:
-    """Tells whose a token is, in one thread at most, and asks the database seldom."""
+    """Tells whose a token is. Guesses wait for one another, people who are known not for them."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._known: OrderedDict[str, tuple[Person, float]] = OrderedDict()
-        self._asking, self._looking = asyncio.Lock(), asyncio.Lock()
+        self._asking, self._renewing, self._looking = (asyncio.Lock() for _ in range(3))
         self._ready, self._ready_until = False, 0.0
 
     async def find(self, token: str) -> Person | None:
@@ -60,7 +60,7 @@ class Passes:
         known, until = self._known.get(token, (None, 0.0))
         if time.monotonic() < until or not is_token(token):
             return known
-        async with self._asking:
+        async with self._renewing if known else self._asking:
             if (found := self._known.get(token)) and time.monotonic() < found[1]:
                 return found[0]  # asked for by another request meanwhile
             try:

@@ -54,7 +54,7 @@ def test_what_was_imported_on_one_machine_is_found_forgotten_and_excluded_on_ano
     settings = load_settings(Workspace.find(clone))
     assert "the last session here" in (session_start(settings, str(clone), None) or "")
     found = Workplace(Workspace.find(clone)).recall("which port has staging?", False)
-    assert DECIDED in found.passages[0].text
+    assert DECIDED in found["passages"][0]["text"]
     assert "forgot 1 session" in kds_call("memory", "forget", "--client", "codex", "--yes").out
     assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
     monkeypatch.setenv("HOME", str(home))
