@@ -136,31 +136,32 @@ async def hook(request: Request) -> Response:
             async with opened(request) as served:
                 answer = await _answer(served, call, keeper, warning)
     output, noted = {**(answer.output or {}), **shown}, f"{leaked}{answer.noted}"
-    if noted and not call.probe:
+    if noted and not call.probe and (live := _live(root)):
         with suppress(OSError):
-            brain = str(_live(root).workspace.brain)
+            brain = str(live.workspace.brain)
             note_answer(brain, call.client, call.session, call.event, noted)
     return JSONResponse(output) if output else Response(status_code=204)
 
 
 @lru_cache(64)
-def _live(root: str) -> LiveConfig:
+def _live(root: str) -> LiveConfig | None:
+    """The settings of a workspace; None where none is named."""
+    if not root or "\0" in root:
+        return None
     return LiveConfig(Workspace.find(environ={HOME_VARIABLE: root}))
 
 
 def _level(root: str) -> SecretsMode:
     """What is to be done about secrets. Where the workspace's settings are wrong, the user's own
     count: a cloned project must not switch off what they ask for."""
-    if not root or "\0" in root:
+    if (live := _live(root)) is None:
         return "off"  # opening it says what is wrong
-    live = _live(root)
     with suppress(ConfigError):
         settings = live.settings
-        if live.problem is None:
-            return settings.hook.secrets
-    with suppress(ConfigError):
-        workspace = live.workspace
-        return load_layers(workspace, texts={workspace.settings_path: ""}).settings().hook.secrets
+        if live.problem is not None:
+            own = load_layers(live.workspace, texts={live.workspace.settings_path: ""})
+            settings = own.settings()
+        return settings.hook.secrets
     return "off"
 
 
@@ -182,8 +183,8 @@ def _of_end(root: str, call: HookCall, keeper: Worker) -> Answer:
             await keeper.run(lambda: keep_session(settings, session))
 
     with suppress(ConfigError):
-        if call.session and root and "\0" not in root:
-            _in_background(keep(_live(root).settings, call.session))
+        if call.session and (live := _live(root)):
+            _in_background(keep(live.settings, call.session))
     return Answer()
 
 
