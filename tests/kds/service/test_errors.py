@@ -1,9 +1,6 @@
 """How a client is told what went wrong, and what the log says of it."""
 
-from collections.abc import Iterator
-
 import pytest
-from starlette.responses import StreamingResponse
 from starlette.testclient import TestClient
 
 from kds.brain.errors import DispatchError, KdsError, MessageError, OutageError, StoreError
@@ -61,20 +58,3 @@ def test_no_fault_is_told_of_an_installation_that_was_replaced(error: Exception)
     log: list[str] = []
     assert answer(error, log, replaced=True)[::2] == (503, "installation")
     assert log == []
-
-
-def test_a_fault_after_the_reply_began_adds_nothing_to_it() -> None:
-    log: list[str] = []
-    app = make_app(Workspaces(), log=log.append)
-
-    def half() -> Iterator[str]:
-        yield "half"
-        raise RuntimeError
-
-    @app.get("/fails")
-    async def fails() -> StreamingResponse:
-        return StreamingResponse(half())
-
-    reply = TestClient(app, raise_server_exceptions=False).get("/fails")
-    assert (reply.status_code, reply.text) == (200, "half")
-    assert len(log) == 1
