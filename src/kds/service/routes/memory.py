@@ -35,7 +35,6 @@ from kds.service.requests import (
     ShortText,
     on_archivist,
 )
-from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics import read_report
 
 MOST_DOCUMENTS: Final = 50  # of a session
