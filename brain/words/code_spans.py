@@ -17,7 +17,7 @@ _INDENTED: Final = re.compile(r"^(?:(?:[ ]{4}|\t).*\S.*(?:\n|\Z)(?:[ \t]*\n)*+){
 """Fewer than three lines may be a quotation."""
 
 _FILE: Final = r"[\w./\\@-]*\w\.[A-Za-z]\w{0,5}"
-_NAMED_FILE: Final = re.compile(r"""(?:title|file|filename|path)\s*=\s*["']?([^"'\s}]+)""")
+_NAMED_FILE: Final = re.compile(rf"""(?:^|[=:]\s*["']?)({_FILE})""")
 _FILE_BEFORE: Final = re.compile(rf"(?:^|[\s(`*\"'])({_FILE})[`*\"')]*(:)?[`*]*\s*$")
 _FILE_COMMENT: Final = re.compile(
     rf"^[ \t]*(?:\#|//|/\*|--|<!--|;)+\s*(?:file(?:name)?:?\s*)?({_FILE})\s*(?:\*/|-->)?\s*$",
@@ -110,15 +110,12 @@ def _closing(fence: str) -> re.Pattern[str]:
 
 def _info(info: str) -> tuple[str | None, str]:
     """Read what stands behind a fence: the language and, in some dialects, the file."""
-    named = _NAMED_FILE.search(info)
+    said = info.strip(" \t{}").lstrip(".")
+    named = _NAMED_FILE.search(said)
     file = named[1] if named else ""
-    words = info.strip().strip("{}").split(maxsplit=1)
-    word, _, rest = words[0].partition(":") if words else ("", "", "")
-    if not file and re.fullmatch(_FILE, rest):
-        file = rest
-    if re.fullmatch(_FILE, word) and not _LANGUAGE.fullmatch(word):
-        return word.rpartition(".")[2].lower(), file or word
-    language = _LANGUAGE.match(word.lstrip("."))
+    if file and said.startswith(file):
+        return file.rpartition(".")[2].lower(), file
+    language = _LANGUAGE.match(said)
     return (language[0].lower() if language else None), file
 
 
