@@ -68,7 +68,7 @@ class Language:
         for entity in entities:
             for form in entity.forms:
                 self._entities[" ".join(form.lower().split())] = (entity.label, entity.canonical)
-        self._longest = max(map(len, self._entities), default=0)
+        self._beginnings = {key[:n] for key in self._entities for n in range(len(key) + 1)}
         self._one_at_a_time = threading.Lock()  # a memory zone belongs to the whole pipeline
         self._kept = lru_cache(maxsize=CACHED_TEXTS)(self._analyse)
 
@@ -99,8 +99,11 @@ class Language:
         tokenizer, which take 80 ms to learn: each is taught when a text first has it.
         """
         with self._one_at_a_time:
-            for term in [term for term in self._exceptions if term in text]:
-                self._nlp.tokenizer.add_special_case(term, self._exceptions.pop(term))  # type: ignore[union-attr]  # the stub allows any callable
+            begins = {text[i : i + n] for n in (1, 2, 3) for i in range(len(text))}
+            for begin in sorted(begins & self._exceptions.keys()):
+                known = self._exceptions[begin]
+                for term in [term for term in known if term in text]:
+                    self._nlp.tokenizer.add_special_case(term, known.pop(term))  # type: ignore[union-attr]  # the stub allows any callable
             with self._nlp.memory_zone():
                 tokens = [(one.idx, one.idx + len(one.text)) for one in self._nlp.make_doc(text)]
         quotes: list[Span] = []
@@ -131,7 +134,7 @@ class Language:
             for word in words[first:]:
                 key += " " * (word.start > end) + word.lower
                 end = word.end
-                if len(key) > self._longest:
+                if key not in self._beginnings:
                     break
                 if known := self._entities.get(key):
                     found.append((first, word.i + 1, *known))
@@ -161,8 +164,8 @@ def _word(i: int, text: str, start: int, found: Tag) -> Word:
     return Word(i, text, start, start + len(text), pos, lemma, penn, kind)
 
 
-def _load(model: str | None) -> tuple[SpacyLanguage, dict[str, Any]]:
-    """A pipeline, and the exceptions that its tokenizer is yet to learn.
+def _load(model: str | None) -> tuple[SpacyLanguage, dict[str, dict[str, Any]]]:
+    """A pipeline, and by their beginnings the exceptions that its tokenizer is yet to learn.
 
     Without a model it is blank English, which works out of a new word only what is used here: a
     message has dozens of new words.
@@ -172,7 +175,7 @@ def _load(model: str | None) -> tuple[SpacyLanguage, dict[str, Any]]:
     from spacy.attrs import IS_SPACE, LOWER, NORM  # type: ignore[import-not-found]  # Cython
     from spacy.lang.en import English
 
-    exceptions: dict[str, Any] = {}
+    exceptions: dict[str, dict[str, Any]] = {}
     if model is not None:
         try:
             nlp = spacy.load(model)
@@ -182,7 +185,8 @@ def _load(model: str | None) -> tuple[SpacyLanguage, dict[str, Any]]:
                 hint="install it, or unset KDS_SPACY_MODEL to use the built-in tagger",
             ) from error
     else:
-        exceptions = dict(English.Defaults.tokenizer_exceptions)
+        for term, tokens in English.Defaults.tokenizer_exceptions.items():
+            exceptions.setdefault(term[:3], {})[term] = tokens
         defaults = type("Defaults", (English.Defaults,), {"tokenizer_exceptions": {}})
         nlp = type("Bare", (English,), {"Defaults": defaults})()
         vocab: Any = nlp.vocab  # its stub does not know the getters

@@ -8,7 +8,6 @@ fragments of developer chat; not a general tagger.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from kds.router.english import English, table, words
@@ -25,6 +24,7 @@ _BASE_LIKE_PAST: Final = words("verbs", "base_like_past")
 _AUX_LEMMAS: Final = {
     form: lemma for lemma, forms in table("auxiliaries").items() for form in forms
 }
+_JOINING: Final = cc.PARTICLES | {"do", "and", "&"}
 _KNOWN_WORDS: Final = 8192
 
 
@@ -68,17 +68,18 @@ def tag(texts: Sequence[str], english: English) -> list[Tag]:
 
 def phrasal_nouns(texts: Sequence[str], english: English) -> Iterator[tuple[int, int]]:
     """Where each token begins, and of how many it is made: "sign up" of "a sign up form" is one."""
-    tokens = [_token(text, english) for text in texts]
-    for i, (token, after) in enumerate(pairwise(tokens)):
-        _find_particle(tokens, i + 1, english)
-        if readings(token.lower + after.lower).noun:
-            after.marks.add("NOUN")
+    may_be = [i for i, text in enumerate(texts[1:]) if text.lower() in _JOINING]
+    tokens = [_token(text, english) for text in texts] if may_be else []
     marks = [token.marks for token in tokens]
+    for i in may_be:
+        _find_particle(tokens, i + 1, english)
+        if readings(tokens[i].lower + tokens[i + 1].lower).noun:
+            tokens[i + 1].marks.add("NOUN")
+    sizes = {i: int(verdict(grammar().phrasal, marks, i) or 1) for i in may_be}
     i = 0
-    while i < len(tokens):
-        size = int(verdict(grammar().phrasal, marks, i) or 1)
-        yield i, size
-        i += size
+    while i < len(texts):
+        yield i, sizes.get(i, 1)
+        i += sizes.get(i, 1)
 
 
 def _token(text: str, english: English) -> Token:
