@@ -225,6 +225,8 @@ def _awaited_verb(sentence: list[Token], i: int) -> int | None:
         token, before = sentence[j], sentence[j - 1]
         if token.can("PUNCT", "SCONJ") or (found and token.pos == "ADP"):
             break
+        if found and token.can("be", "have") and before.lower != "to":
+            return None  # "can a payment or a debit be refunded": that is the verb
         named = token.can(".capital") and before.can(".capital")  # "the Battery Pack"
         may_be = token.can(".base") and not token.pos and not before.can("DET", "ADP")
         if token.pos == "VERB" or (may_be and not named):
