@@ -216,22 +216,23 @@ class MemoryStore(SummaryTable):
                 note(connection)
 
     def restore(self, archive: Archive) -> Session:
-        """Put an archived session back as it was; a session of that id that is another stays.
+        """Put an archived session back as it was, beside the one that has its id already.
 
         Its messages go in batches, between which others write. Ended in between, the next call
-        with the same archive goes on; what is there already is not stored again.
+        with the same archive goes on.
         """
         return next(self.restore_all([archive]))
 
-    def restore_all(self, archives: Iterable[Archive]) -> Iterator[Session]:
+    def restore_all(self, archives: Iterable[Archive], *, go_on: bool = False) -> Iterator[Session]:
         """Put archived sessions back, each as `restore` does.
 
-        The next messages are made ready while the last ones are stored.
+        ``go_on``: what is there whole is not stored again. The next messages are made ready while
+        the last ones are stored.
         """
         number = done = 0
         for archive, at, drafts in _ahead(self._batches(archives)):
             if not at:
-                begun, done = self._begin(archive.session, archive.messages)
+                begun, done = self._begin(archive.session, archive.messages, go_on)
                 number = begun.num
             last = at + len(drafts) >= len(archive.messages)
             if done < at + len(drafts):
@@ -257,7 +258,9 @@ class MemoryStore(SummaryTable):
         )
 
     @healing
-    def _begin(self, session: Session, messages: Sequence[Message]) -> tuple[Session, int]:
+    def _begin(
+        self, session: Session, messages: Sequence[Message], go_on: bool
+    ) -> tuple[Session, int]:
         """Return a session with a beginning of the messages, new or not, and how many it has."""
         query = "SELECT role, content, at FROM message WHERE session_num = ? AND seq = ?"
         with self.database.write() as connection:
@@ -270,6 +273,8 @@ class MemoryStore(SummaryTable):
                 if found.created_at != session.created_at:
                     continue
                 done = min(found.message_count, len(messages))
+                if done == len(messages) and not go_on:
+                    continue
                 row = connection.execute(query, (found.num, done)).fetchone()
                 one = messages[done - 1] if done else None
                 if one is None or row == (one.role, kept_text(one.content), to_micros(one.at)):
@@ -308,6 +313,15 @@ class MemoryStore(SummaryTable):
             room = self._room(connection)
         numbers = (sessions, int(messages), int(chunks), summaries, int(tokens))
         return Stats(*numbers, self.models(), *room)
+
+
+def is_whole(found: Session | None, archive: Archive) -> bool:
+    """Whether a session that was found is an archived one, with all of its messages."""
+    return (
+        found is not None
+        and found.created_at == archive.session.created_at
+        and found.message_count >= len(archive.messages)
+    )
 
 
 def log_recall(

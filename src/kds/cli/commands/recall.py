@@ -15,6 +15,7 @@ import click
 
 from kds.brain.clock import utc_now
 from kds.brain.memory.export import archive, archives_in, checksum
+from kds.brain.memory.memory_store import is_whole
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli import base
@@ -184,8 +185,8 @@ def import_(
 
     Sessions of assistants are kept in your own folder, for all their clients; from then on their
     hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
-    anything is stored. A session that is here already is not stored again; if it has other
-    messages, it is added beside that one, with a new id.
+    anything is stored; a session whose id is here already is added beside it, with a new id. An
+    import of several that was cut off goes on where it stopped.
     """
     if file is None:
         names = clients or CLIENTS
@@ -197,11 +198,13 @@ def import_(
         shutil.copyfileobj(file, copy)
         twice = TextIOWrapper(copy, "utf-8-sig")
         twice.seek(0)
-        total = sum(1 for _ in archives_in(twice, where=file.name))  # the whole is examined
-        twice.seek(0)
         with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
-            restored = []
-            for session in store.restore_all(archives_in(twice, where=file.name)):
+            read = archives_in(twice, where=file.name)  # the whole is examined
+            whole = [is_whole(store.find_session(one.session.id), one) for one in read]
+            twice.seek(0)
+            total, restored = len(whole), []
+            read = archives_in(twice, where=file.name)
+            for session in store.restore_all(read, go_on=not all(whole)):
                 restored.append(session)
                 tell("importing", len(restored), total)
             same = checksum(archive(store, one.id) for one in restored)
