@@ -48,16 +48,6 @@ def test_a_yes_goes_to_the_agent_of_the_question(
     assert answer.turn.intent == intent
 
 
-@pytest.mark.parametrize("yes", ["yes please", "Sure, go for it", "ok, do it"])
-def test_what_is_offered_for_it_is_written_out_where_it_is_one_thing(chat: Chat, yes: str) -> None:
-    chat.model.play(Text("Done: the search bar is in. Want me to add tests for it?"), Text("done"))
-    session = chat.open()
-    session.ask("I want to add a search bar")
-    answer = session.ask(yes)
-    assert answer.turn.intent == "TEST"
-    assert answer.turn.expanded.endswith("add tests for the search bar")
-
-
 @pytest.mark.parametrize(
     "no", ["no", "No thanks", "nope", "not now", "don't", "no, leave it", "hold off", "maybe later"]
 )
