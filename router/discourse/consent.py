@@ -27,22 +27,15 @@ _REFUSALS: Final = re.compile(
     r"|skip (?:it|that|this)|forget (?:it|that)|(?:maybe |not |do (?:it|that) )?later)"
     r"(?: for now| then| please| thanks)*"
 )
-_PHRASES: Final = frozenset(
-    "do it,go ahead,please do,go for it,of course,works for me,that works,sounds good,fine by me,"
-    "fine with me".split(",")
+_AGREEING: Final = re.compile(
+    r"do it|go ahead|please do|go for it|of course|(?:works|fine) (?:for|with) me|that works"
+    r"|sounds good|fine by me"
 )
-
-_GO_AHEAD: Final = re.compile(
-    r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*"
-    r"(?:go ahead|go on|go for it|carry on|proceed|do (?:it|that)|hand (?:it|this) over)"
-    r"(?:[\s,]+(?:please|then|now|with (?:it|that)))*[\s.!]*",
-    re.IGNORECASE,
-)
-_CONTINUE: Final = re.compile(
-    r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*"
-    r"(?:continue|keep going|next(?: step| one)?|resume)"
-    r"(?:[\s,]+(?:please|then|now|with (?:it|that)))*[\s.!]*",
-    re.IGNORECASE,
+_GO_AHEAD: Final = r"go ahead|go on|go for it|carry on|proceed|do (?:it|that)|hand (?:it|this) over"
+_GO_ON: Final = r"continue|keep going|next(?: step| one)?|resume"
+_POLITELY: Final = (
+    r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*(?:%s)"
+    r"(?:[\s,]+(?:please|then|now|with (?:it|that)))*[\s.!]*"
 )
 
 
@@ -57,16 +50,15 @@ def reaction(message: str, *, verbs: Iterable[str] = ()) -> Reaction:
     ('yes', 'other')
     """
     words = re.findall(r"[\w']+", message.lower().replace("’", "'"))
-    if not 0 < len(words) <= MAX_WORDS:
-        return "other"
     said = " ".join(words)
-    if _REFUSALS.fullmatch(said):
+    if _REFUSALS.fullmatch(said) and len(words) <= MAX_WORDS:
         return "no"
-    if not (_YES | _NO | _FILLER | {verb.lower() for verb in verbs}).issuperset(words):
+    known = _YES | _NO | _FILLER | {verb.lower() for verb in verbs}
+    if len(words) > MAX_WORDS or not known.issuperset(words):
         return "other"
     if not _NO.isdisjoint(words):
         return "no"
-    return "yes" if not _YES.isdisjoint(words) or any(one in said for one in _PHRASES) else "other"
+    return "yes" if not _YES.isdisjoint(words) or _AGREEING.search(said) else "other"
 
 
 def agrees(message: str) -> bool:
@@ -84,7 +76,7 @@ def goes_ahead(message: str) -> bool:
     >>> goes_ahead("OK, go ahead"), goes_ahead("go ahead and push it"), goes_ahead("yes")
     (True, False, False)
     """
-    return _GO_AHEAD.fullmatch(message.strip()) is not None
+    return re.fullmatch(_POLITELY % _GO_AHEAD, message.strip(), re.IGNORECASE) is not None
 
 
 def goes_on(message: str) -> bool:
@@ -93,4 +85,5 @@ def goes_on(message: str) -> bool:
     >>> goes_on("continue"), goes_on("next, please"), goes_on("continue with the login form")
     (True, True, False)
     """
-    return _CONTINUE.fullmatch(message.strip()) is not None or goes_ahead(message)
+    either = f"{_GO_AHEAD}|{_GO_ON}"
+    return re.fullmatch(_POLITELY % either, message.strip(), re.IGNORECASE) is not None

@@ -4,19 +4,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from kds.brain.turn import Utterance as Utterance
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.mentions import mentions_in
 from kds.router.language.words import Analysis
 
-_WORDS = re.compile(r"[a-z]{3,}")
+_WORDS: Final = re.compile(r"[a-z]{3,}")
 
-READ_CHARS = 8_000
+READ_CHARS: Final = 8_000
 """Characters of a message or a reply whose words are known from then on."""
-
-BRIEF_WORDS = 12
-"""An answer without a verb up to this length names the thing asked for."""
 
 
 @lru_cache(maxsize=256)
@@ -75,14 +73,9 @@ class Discourse:
         """The discourse after the assistant's answer to the newest message."""
         if not self.moments:
             return self
-        brief = len(analysis.words) <= BRIEF_WORDS and all(c.verb is None for c in analysis.clauses)
-        replies = tuple(
-            replace(
-                mention, reply=True, role="obj" if brief else mention.role, subordinate=not brief
-            )
-            for mention in mentions_in(analysis, len(self.moments) - 1)
-        )
-        last = replace(self.last, replies=self.last.replies + replies)
+        found = mentions_in(analysis, len(self.moments) - 1)
+        replies = (replace(mention, reply=True, subordinate=True) for mention in found)
+        last = replace(self.last, replies=(*self.last.replies, *replies))
         return Discourse((*self.moments[:-1], last))
 
     def topics(self) -> tuple[Mention, ...]:

@@ -34,9 +34,8 @@ class Knowledge:
     def prefers(self, verb: str, complement: str, mention: Mention) -> bool:
         """True when the verb or the predicate is known to go with such a thing."""
         return any(
-            ((verb and verb in s.verbs) or (complement and complement in s.predicates))
-            and _is_one_of(mention, s.things)
-            for s in self.selections
+            (verb in one.verbs or complement in one.predicates) and _is_one_of(mention, one.things)
+            for one in self.selections
         )
 
     def is_a(self, mention: Mention, type_noun: str) -> bool:
@@ -50,8 +49,4 @@ class Knowledge:
 
 
 def _is_one_of(mention: Mention, things: frozenset[str]) -> bool:
-    return (
-        mention.head in things
-        or (bool(mention.label) and mention.label in things)
-        or (bool(mention.kind) and mention.kind in things)
-    )
+    return not things.isdisjoint((mention.head, mention.label, mention.kind))

@@ -12,6 +12,7 @@ Mood = Literal["imperative", "question", "statement", "fragment"]
 _ROLE_ENDINGS: Final = ("ee", "ist", "ant", "ian", "holder", "woman", "person")
 _DOING_ENDINGS: Final = ("er", "or")
 _ACTING_LABELS: Final = frozenset({"PARTY", "ROLE", "GROUP", "PERSON"})
+_COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Mention:
     @property
     def is_name(self) -> bool:
         """A name by shape or capitals: rendered without an article when it came without one."""
-        return bool(self.kind) or (self.head_text[:1].isupper() and self.determiner == "")
+        return bool(self.kind) or (self.head_text[:1].isupper() and not self.determiner)
 
     def same_thing(self, other: "Mention") -> bool:
         """Same head, and the modifiers of one are all among the other's."""
@@ -88,12 +89,8 @@ class Mention:
 
 def is_time(mention: Mention) -> bool:
     """A point or span of time ("this week", "thirty seconds"): hardly ever an antecedent."""
-    return mention.head in cc.TIME_NOUNS and all(
-        m in _COUNTED or m.isdigit() for m in mention.modifiers
-    )
-
-
-_COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
+    counted = (m in _COUNTED or m.isdigit() for m in mention.modifiers)
+    return mention.head in cc.TIME_NOUNS and all(counted)
 
 
 def agency(mention: Mention) -> float:
@@ -104,7 +101,6 @@ def agency(mention: Mention) -> float:
     """
     if mention.parts:
         return min(agency(part) for part in mention.parts)
-    head = singular(mention.head.lower())
     if mention.person or mention.label in _ACTING_LABELS:
         return 1.0
     if mention.people:
@@ -112,11 +108,10 @@ def agency(mention: Mention) -> float:
     capital = mention.head_text[:1].isupper()
     if mention.kind or (capital and not mention.determiner and mention.number == "sg"):
         return 0.0  # "Docker", "Norwegian": a name, which no ending tells about
+    head = singular(mention.head.lower())
     if head.endswith(_ROLE_ENDINGS) and len(head) > 5 and not head.endswith("list"):
         return 1.0
-    if head.endswith(_DOING_ENDINGS) and len(head) > 4:
-        return 1.0 if capital else 0.5
-    return 0.0
+    return (1.0 if capital else 0.5) if head.endswith(_DOING_ENDINGS) else 0.0
 
 
 def acts(mention: Mention) -> bool:
@@ -127,7 +122,7 @@ def acts(mention: Mention) -> bool:
 def is_individual(mention: Mention) -> bool:
     """True when "he" or "she" may mean it: somebody, and neither several nor a group."""
     group = mention.label == "GROUP" or mention.group
-    return mention.number == "sg" and not mention.parts and not group and is_somebody(mention)
+    return mention.number == "sg" and not group and is_somebody(mention)
 
 
 def is_somebody(mention: Mention) -> bool:

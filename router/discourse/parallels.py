@@ -1,11 +1,11 @@
-"""Parallel structure: which part of an earlier sentence a fragment stands in for.
+"""Which part of an earlier sentence a fragment stands in for.
 
 "What about Windows?" after "How do I install the CLI on Linux?" replaces "Linux". The part
 is found by likeness: same label, head, shape, preposition, capitals, determiner.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ SAME_HEAD: Final = 3.0
 SAME_KIND: Final = 2.5
 SAME_PREPOSITION: Final = 2.0
 OBLIQUE: Final = 0.5
+_ROLES: Final = {"obj": 0.4, "pobj": 0.3, "subj": 0.3}
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -57,51 +58,42 @@ def best_slot(
 
     With ``oblique`` what stands behind a preposition is preferred ("the same for X").
     """
-    slots = [*_phrase_slots(earlier, mentions, fragment), *entity_slots(earlier, fragment)]
-    named = fragment.mention is not None and bool(fragment.mention.kind)
-    if oblique and not named:
+    slots = [
+        slot_at(earlier, mention, fragment)
+        for mention in mentions
+        if not mention.parts and mention.role != "poss"
+    ]
+    slots += entity_slots(earlier, fragment)
+    if oblique and not (fragment.mention and fragment.mention.kind):
         slots = [replace(s, likeness=s.likeness + OBLIQUE * (s.outer < s.start)) for s in slots]
-    if not slots:
-        return None
-    best = max(slots, key=lambda slot: (slot.likeness, slot.start))
-    return best if best.likeness >= MIN_LIKENESS else None
+    best = max(slots, key=lambda slot: (slot.likeness, slot.start), default=None)
+    return best if best is not None and best.likeness >= MIN_LIKENESS else None
 
 
-def _phrase_slots(
-    earlier: Analysis, mentions: tuple[Mention, ...], fragment: Fragment
-) -> Iterator[Slot]:
+def slot_at(earlier: Analysis, mention: Mention, fragment: Fragment) -> Slot:
+    """The place of a phrase, and how much it is like the fragment."""
     words = earlier.words
-    for mention in mentions:
-        if mention.parts or mention.determiner in cc.WH or mention.role == "poss":
-            continue
-        outer = words[mention.start].start
-        if mention.prep and mention.start and words[mention.start - 1].pos == "ADP":
-            outer = words[mention.start - 1].start
-        end = words[mention.end - 1].end
-        yield Slot(words[mention.start].start, end, outer, likeness(mention, fragment))
+    start, end = words[mention.start].start, words[mention.end - 1].end
+    governed = mention.prep and mention.start and words[mention.start - 1].pos == "ADP"
+    outer = words[mention.start - 1].start if governed else start
+    return Slot(start, end, outer, likeness(mention, fragment))
 
 
 def entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
     """Adjectives and single words with the fragment's label: "purple" for "green"."""
-    if not fragment.label:
-        return
+    words = earlier.words
     if fragment.label == NUMBER:
-        for word in earlier.words:
+        for word in words:
             if word.pos == "NUM":
-                outer = (
-                    earlier.words[word.i - 1]
-                    if word.i and earlier.words[word.i - 1].pos == "ADP"
-                    else word
-                )
-                same = SAME_PREPOSITION * bool(fragment.prep and outer.lower == fragment.prep)
-                yield Slot(word.start, word.end, outer.start, SAME_LABEL + same)
+                governed = word.i and words[word.i - 1].pos == "ADP"
+                yield Slot(word.start, word.end, words[word.i - bool(governed)].start, SAME_LABEL)
         return
     for first, stop, label, _ in earlier.entities:
         phrase = earlier.phrase_at.get(first)
         # a whole phrase is a slot of its own; its modifiers ("the production server") are here
         heads = fragment.mention is not None and phrase is not None and phrase.head < stop
         if label == fragment.label and not heads:
-            start, end = earlier.words[first].start, earlier.words[stop - 1].end
+            start, end = words[first].start, words[stop - 1].end
             yield Slot(start, end, start, SAME_LABEL)
 
 
@@ -110,33 +102,24 @@ def likeness(mention: Mention, fragment: Fragment) -> float:
     other = fragment.mention
     if other is None:
         return 0.0
-    score = 0.0
-    if mention.label and mention.label == other.label:
-        score += SAME_LABEL
-    if mention.head == other.head:
-        score += SAME_HEAD
+    score = SAME_LABEL * bool(mention.label and mention.label == other.label)
+    score += SAME_HEAD * (mention.head == other.head)
     if mention.kind and mention.kind == other.kind:
-        score += SAME_KIND + _shared_camel(mention.text, other.text)
-    elif _name_inside(mention, other):
-        score += SAME_KIND + 1.0
-    if fragment.prep and mention.prep == fragment.prep:
-        score += SAME_PREPOSITION
+        score += SAME_KIND + _share_part(mention.text, other.text)
+    elif other.kind and any(_share_part(name, other.text) for name in mention.text.split()):
+        score += SAME_KIND + 1.0  # "the getUser method" and "getOrder"
+    score += SAME_PREPOSITION * bool(fragment.prep and mention.prep == fragment.prep)
     score += 0.5 * (mention.determiner == other.determiner) + 0.5 * (mention.number == other.number)
     score += 0.5 * (mention.head_text[:1].isupper() == other.head_text[:1].isupper())
-    return score + {"obj": 0.4, "pobj": 0.3, "subj": 0.3}.get(mention.role, 0.0)
+    return score + _ROLES.get(mention.role, 0.0)
 
 
-def _name_inside(mention: Mention, other: Mention) -> bool:
-    """ "the getUser method" and "getOrder": a name among the modifiers is what is replaced."""
-    return bool(other.kind) and any(_shared_camel(m, other.text) for m in mention.text.split())
-
-
-def _shared_camel(a: str, b: str) -> float:
-    """1 when two identifiers share a part at the start or the end ("getUser", "getOrder")."""
+def _share_part(a: str, b: str) -> bool:
+    """Whether two identifiers share a part at the start or the end ("getUser", "getOrder")."""
     first, second = _CAMEL.findall(a), _CAMEL.findall(b)
     if len(first) < 2 or len(second) < 2 or a == b:
-        return 0.0
-    return 1.0 if first[0] == second[0] or first[-1] == second[-1] else 0.0
+        return False
+    return bool(first[0] == second[0] or first[-1] == second[-1])
 
 
 def substitute(earlier: Analysis, slot: Slot, fragment: Fragment) -> str:
@@ -145,36 +128,16 @@ def substitute(earlier: Analysis, slot: Slot, fragment: Fragment) -> str:
     "Rename the getUser method to fetchUser" + getOrder ->
     "Rename the getOrder method to fetchOrder".
     """
-    text = earlier.text
-    mention = fragment.mention
-    old = text[slot.start : slot.end]
+    text, mention = earlier.text, fragment.mention
     if mention is not None and mention.kind == "code":
-        for name in re.findall(r"\w+", old):
-            if _shared_camel(name, mention.text):
-                return _by_analogy(text, name, mention.text)
+        for name in re.findall(r"\w+", text[slot.start : slot.end]):
+            if _share_part(name, mention.text):
+                pairs = zip(_CAMEL.findall(name), _CAMEL.findall(mention.text), strict=False)
+                for old, new in pairs:
+                    text = re.sub(rf"(?<![A-Z]){re.escape(old)}(?![a-z])", new, text)
+                return text
     start = slot.outer if fragment.prep else slot.start
     new = f"{fragment.prep} {fragment.text}" if fragment.prep else fragment.text
-    if start > 0 and new.split()[0] in {"The", "A", "An", "My", "Our"}:
+    if start and new.partition(" ")[0].lower() in cc.ARTICLES | cc.POSSESSIVES:
         new = new[0].lower() + new[1:]
-    if (
-        start == 0
-        and new[:1].islower()
-        and old[:1].isupper()
-        and old.split()[0].lower() in {"the", "a", "an", "my", "our"}
-    ):
-        new = new[0].upper() + new[1:]
     return text[:start] + new + text[slot.end :]
-
-
-def _constant(text: str) -> Callable[[re.Match[str]], str]:
-    return lambda _: text
-
-
-def _by_analogy(text: str, old: str, new: str) -> str:
-    changed = [
-        (a, b) for a, b in zip(_CAMEL.findall(old), _CAMEL.findall(new), strict=False) if a != b
-    ]
-    for a, b in changed:
-        before = "" if a[0].isupper() else r"(?<![A-Za-z])"
-        text = re.sub(rf"{before}{re.escape(a)}(?![a-z])", _constant(b), text)
-    return text

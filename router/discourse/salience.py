@@ -1,23 +1,26 @@
 """How easily a mention comes to mind: the score by which antecedents compete.
 
 After Lappin and Leass (1994): grammatical role, recency and repetition, with agreement as a
-strong preference; plus selection (what a verb is usually done to) and the mood of commands.
-The weights are set on the development dialogues, not taken from the paper, whose texts are
-manuals and not chat.
+strong preference; plus selection (what a verb is usually done to), the mood of commands, and the
+place of the pronoun. Of "the Tenant" and "the deposit", the tenant has, pays and decides, and the
+deposit is paid, returned and due; classes of verbs after Levin, English Verb Classes and
+Alternations (1993): happening and being (45-48), and verbs whose object is a person (29, 31, 33,
+37). The weights are set on the development dialogues.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import zip_longest
+from typing import Final, Literal
 
-from kds.router.discourse.fitness import Slot, dealt_with, fitness
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, Mood, is_somebody, is_time
-from kds.router.discourse.mentions import RELATIONAL_NOUNS
-from kds.router.english import words
+from kds.router.discourse.mention import Mention, Mood, agency, is_somebody, is_time
+from kds.router.english import table, words
 from kds.router.language import closed_class as cc
-from kds.router.language.words import Number, Role
+from kds.router.language.words import Analysis, Number, Role, Word
+
+Slot = Literal["actor", "thing", ""]
 
 ROLE: Final[dict[Role, float]] = {
     "obj": 1.0,
@@ -43,42 +46,41 @@ MEANS: Final = 0.70
 TOPIC: Final = 2.4
 """What a conversation was opened about: pronouns keep pointing to it (Grosz et al. 1995)."""
 TOPIC_DECAY: Final = 0.97
-GROUP: Final = 0.7
-"""A singular name as antecedent of they: a band, a company; less often one person."""
+TOPIC_CHANGE: Final = 0.65
 PERSON_LIKE: Final = 0.5
-RELATIONAL: Final = 0.6
 REPLY: Final = 0.2
 """What the assistant said weighs less than what the user said."""
-TOPIC_CHANGE: Final = 0.65
 NEGATED: Final = 0.2
 """What was named to be left out: "a file, not stdout"."""
-DISMISSED: Final = 0.4
-NAMED: Final = 1.0
-"""A name of which neither number nor person is known from its form."""
-RESULT: Final = 1.15
+RESULT: Final = 2.0
 REPLACED: Final = 0.55
 FOCUS: Final = 1.35
 REPEATED: Final = 0.12
-PARALLEL: Final = 1.12
 SAME_VERB: Final = 1.5
 PREFERRED: Final = 1.7
+SOMEBODY: Final = 0.7
+"""Somebody in the singular, as the antecedent of they."""
+MISMATCH: Final = 0.06
+VALUE: Final = 0.25
+"""A value, or a span of time: hardly a thing to talk about."""
+
 QUESTIONED: Final = 0.65
 """Things only asked about, when the message is a command: commands go on with what is built."""
-PEOPLE: Final = 0.80
-"""Commands act on things; people are mostly those for whom."""
-MISMATCH: Final = 0.06
-VAGUE: Final = 0.35
-VALUE: Final = 0.25
 
-_CREATING: Final = words("verbs", "creating")
+FITS: Final = 3.2
+"""Somebody where an actor is asked for: more than the topic counts, since questions are mostly
+about the thing, and it is not the thing that has, pays and decides."""
+FADING: Final = 0.6
+"""What is left of that with each message in between: a newer thing may act ("does it print")."""
+BESIDE: Final = 0.3
+"""What is left of it for somebody who was not a subject ("a report for the finance team")."""
+MISFITS: Final = 0.25
+"""Somebody where a thing is asked for ("is it paid", "when is it due")."""
+
+_VERBS: Final = table("verbs")
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
-_PEOPLE: Final = frozenset({"ROLE", "PARTY", "GROUP"})
-_SETTING: Final = words("verbs", "setting")
-_NONSPECIFIC: Final = frozenset({"any", "no", "every", "each"})
-_DISMISSING: Final = words("verbs", "dismissing")
-_INFORMING: Final = words("verbs", "informing")
-_VAGUE: Final = words("nouns", "vague")
-_GIVEN: Final = words("nouns", "given")
+_OF_ACTORS: Final = words("qualities", "of_actors")
+_OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +122,18 @@ def rank(
         mentions = [mention for mention in mentions if mention not in joined]
     things: list[list[Mention]] = []
     for mention in mentions:
-        for thing in things:
-            if any(mention.same_thing(known) for known in thing):
-                thing.append(mention)
-                break
+        same = (thing for thing in things if any(mention.same_thing(known) for known in thing))
+        if (found := next(same, None)) is not None:
+            found.append(mention)
         else:
             things.append([mention])
-    candidates = [_candidate(thing, need, discourse, knowledge) for thing in things]
+    candidates = []
+    for thing in things:
+        weight = max(_weight(mention, need, discourse, knowledge) for mention in thing)
+        weight *= 1.0 + REPEATED * min(len({mention.turn for mention in thing}) - 1, 3)
+        weight *= _fitness(thing, need, discourse)
+        quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.topic, m.turn))
+        candidates.append(Candidate(quoted, weight / FULL))
     return sorted(candidates, key=lambda c: -c.score)
 
 
@@ -135,131 +142,130 @@ def margin(candidates: Sequence[Candidate]) -> float:
     if len(candidates) < 2:
         return 1.0
     best, second = candidates[0].score, candidates[1].score
-    return (best - second) / best if best > 0 else 0.0
-
-
-def _candidate(
-    thing: list[Mention], need: Need, discourse: Discourse, knowledge: Knowledge
-) -> Candidate:
-    weights = [_weight(mention, need, discourse, knowledge) for mention in thing]
-    turns = len({mention.turn for mention in thing})
-    raw = max(weights) * (1.0 + REPEATED * min(turns - 1, 3))
-    raw *= fitness(thing, need.slot, discourse, plural=need.number == "pl")
-    quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.topic, m.turn))
-    return Candidate(quoted, raw / FULL)
+    return (best - second) / best
 
 
 def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowledge) -> float:
-    weight = _role(mention) * _decay(mention, need, discourse)
-    if mention.topic and _asks(need):
-        weight *= TOPIC
-    weight *= _form(mention)
-    weight *= _agreement(mention, need)
-    if need.slot == "thing" and mention.mood == "question" and dealt_with(mention, discourse):
+    moment, age = discourse.moments[mention.turn], discourse.age(mention)
+    weight = max(ROLE[mention.role], ROLE["subj"] * mention.topic)
+    weight *= _form(mention) * _agreement(mention, need)
+    # questions, and commands that ask, go on with the topic of the talk, until it changes
+    if mention.topic and (need.mood != "imperative" or need.verb in _VERBS["informing"]):
+        changed = {
+            other.turn
+            for other in discourse.topics()
+            if other.turn > mention.turn
+            and not other.same_thing(mention)
+            and _agreement(other, need) >= 1.0
+        }
+        weight *= TOPIC * TOPIC_CHANGE ** len(changed) * TOPIC_DECAY**age
+    else:
+        weight *= need.decay**age
+    if need.slot == "thing" and mention.mood == "question" and _is_dealt_with(mention, discourse):
         weight *= DEALT_WITH
     if need.mood == "imperative" and mention.mood == "question":
         weight *= QUESTIONED
-    instead = " instead" in discourse.moments[mention.turn].expanded
-    if mention.role == "obj" and mention.verb == "use" and not instead:
-        weight *= MEANS
-    weight *= _parallel(mention, need)
+    verb = need.verb.partition(" ")[0]
+    if need.role == mention.role == "subj" and verb == mention.verb not in {"", "be", "do"}:
+        weight *= SAME_VERB
     if mention.reply:
         weight *= REPLY
     if knowledge.prefers(need.verb, need.complement, mention):
         weight *= PREFERRED
-    if discourse.moments[mention.turn].focus == mention:
-        weight *= FOCUS
-    return weight
-
-
-def _parallel(mention: Mention, need: Need) -> float:
-    """The same role as the reference, and whether that role is one for people."""
-    weight = 1.0
-    if need.role in {"subj", "obj"} and need.role == mention.role:
-        weight *= PARALLEL
-        verb = need.verb.split()[0] if need.verb else ""
-        if need.role == "subj" and verb not in {"", "be", "do"} and verb == mention.verb:
-            weight *= SAME_VERB
-    if need.role == "obj" and mention.label in _PEOPLE and need.mood == "imperative":
-        weight *= PEOPLE
-    return weight
-
-
-def _asks(need: Need) -> bool:
-    """Questions, and commands that ask: those go on with the topic of the talk."""
-    return need.mood != "imperative" or need.verb in _INFORMING
-
-
-def _role(mention: Mention) -> float:
-    return max(ROLE[mention.role], ROLE["subj"]) if mention.topic else ROLE[mention.role]
-
-
-def _decay(mention: Mention, need: Need, discourse: Discourse) -> float:
-    """Messages in between cost weight; a topic fades less, until another takes its place."""
-    age = discourse.age(mention)
-    if not mention.topic or not _asks(need):
-        return need.decay**age
-    turns = {
-        m.turn
-        for m in discourse.topics()
-        if m.turn > mention.turn and not m.same_thing(mention) and _agreement(m, need) >= NAMED
-    }
-    return float(TOPIC_DECAY**age * TOPIC_CHANGE ** len(turns))
+    return weight * FOCUS if moment.focus == mention else weight
 
 
 def _form(mention: Mention) -> float:
     """What the mention's own form and place say, whatever refers to it."""
-    return _place(mention) * _wording(mention)
-
-
-def _wording(mention: Mention) -> float:
     weight = 1.0
-    asked_for = mention.determiner in cc.WH and mention.role != "subj"
-    if asked_for or mention.determiner in _NONSPECIFIC:
-        weight *= VAGUE
-    if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
+    if mention.determiner in {"a", "an", "another", ""} and mention.verb in _VERBS["creating"]:
         weight *= CREATED
-    if mention.head in RELATIONAL_NOUNS:
-        weight *= RELATIONAL
-    if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
-        weight *= VAGUE
-    if mention.label in _VALUE_LABELS or _is_light(mention):
+    if mention.label in _VALUE_LABELS or is_time(mention):
         weight *= VALUE
-    return weight
-
-
-def _is_light(mention: Mention) -> bool:
-    """The noun that carries the meaning of its verb: "give it a try", "have a look"."""
-    return mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
-
-
-def _place(mention: Mention) -> float:
-    weight = SUBORDINATE if mention.subordinate and not mention.topic else 1.0
-    if mention.role == "obj" and mention.beside_subject:
-        weight *= BESIDE_SUBJECT
-    if mention.result:
-        weight *= RESULT / ROLE["pobj"]
-    elif mention.role == "obj" and mention.verb in {"replace", "swap", "rename"}:
-        weight *= REPLACED
+    if mention.subordinate and not mention.topic:
+        weight *= SUBORDINATE
     if mention.negated:
         weight *= NEGATED
-    if mention.verb in _DISMISSING and mention.role == "obj":
-        weight *= DISMISSED
-    if mention.prep in {"to", "as"} and mention.verb in _SETTING and not mention.result:
-        weight *= VALUE
-    return weight
+    if mention.result:
+        return weight * RESULT
+    if mention.role == "obj":
+        weight *= BESIDE_SUBJECT if mention.beside_subject else 1.0
+        weight *= REPLACED if mention.verb in {"replace", "swap", "rename"} else 1.0
+        weight *= MEANS if mention.verb == "use" else 1.0
+    setting = mention.prep in {"to", "as"} and mention.verb in _VERBS["setting"]
+    return weight * VALUE if setting else weight
 
 
 def _agreement(mention: Mention, need: Need) -> float:
-    weight = 1.0
-    if need.number is not None and mention.number != need.number:
-        unknown = mention.name_like and need.lenient and not mention.grouped
-        named = GROUP if need.number == "pl" else NAMED
+    """1 where number and person fit, or a name tells of neither."""
+    weight, unknown = 1.0, mention.name_like and need.lenient
+    if need.number not in {None, mention.number} and not (unknown and not mention.grouped):
         somebody = need.number == "pl" and need.slot == "actor" and is_somebody(mention)
-        weight *= named if unknown else GROUP if somebody else MISMATCH
+        weight *= SOMEBODY if somebody else MISMATCH
     if need.person is False and (mention.person_like or mention.label == "ROLE"):
         weight *= PERSON_LIKE
-    if need.person is not None and mention.person != need.person:
-        may_be_one = need.person and mention.name_like and need.lenient
-        weight *= NAMED if may_be_one else MISMATCH
+    if need.person not in {None, mention.person} and not (need.person and unknown):
+        weight *= MISMATCH
     return weight
+
+
+def _fitness(thing: Sequence[Mention], need: Need, discourse: Discourse) -> float:
+    """How well what was mentioned fits the place of the reference: 1 when nothing is known."""
+    if need.slot == "thing":
+        return MISFITS if any(agency(m) == 1.0 for m in thing) else 1.0
+    if not need.slot:
+        return 1.0
+    several = need.number == "pl"  # there are mostly no two to choose from
+    sure = max(
+        agency(m) * (1.0 if m.role == "subj" or (several and m.number == "pl") else BESIDE)
+        for m in thing
+    )
+    return float(1.0 + (FITS - 1.0) * sure * FADING ** min(discourse.age(m) for m in thing))
+
+
+def _is_dealt_with(mention: Mention, discourse: Discourse) -> bool:
+    """The object of somebody's duty or right: what a question about it is about as well."""
+    return (
+        mention.role == "obj"
+        and mention.beside_subject
+        and any(
+            other.role == "subj" and other.end <= mention.start and agency(other) == 1.0
+            for other in discourse.moments[mention.turn].mentions
+        )
+    )
+
+
+def slot_of(analysis: Analysis, i: int, role: Role, verb: str) -> Slot:
+    """What the pronoun at word ``i`` stands for by its place; "" when it may be either."""
+    if role in {"poss", "none"}:
+        return ""
+    if role != "subj":
+        return "" if verb.split(" ")[0] in _VERBS["of_people"] else "thing"
+    clause = analysis.clauses[analysis.clause_of(i)]
+    inverted = any(word.lemma == "be" for word in analysis.words[max(i - 1, 0) : i])
+    return _said_of(analysis.words[i + 1 : clause.end], being=inverted)
+
+
+def _said_of(rest: Sequence[Word], *, being: bool) -> Slot:
+    """What the predicate behind a subject says it is."""
+    obliged = False
+    for word, after in zip_longest(rest, rest[1:]):
+        if word.pos in {"ADV", "PART"} or (word.pos == "AUX" and word.lower in cc.MODALS | cc.DO):
+            continue
+        if word.lemma == "be":
+            being = True
+            continue
+        if being:
+            licensed = word.lemma in _VERBS["licensing"] or word.lower in _OF_ACTORS
+            return "" if word.tag == "VBG" else "actor" if licensed else "thing"
+        if word.lemma in _OBLIGED and after is not None and after.lower in {"to", "be", "been"}:
+            obliged = True
+            continue
+        if word.pos not in {"VERB", "AUX"}:
+            return ""
+        taken = after is not None and after.pos in {"DET", "PRON", "NOUN", "PROPN"}
+        happens = word.lemma in _VERBS["happening"]
+        if happens or (word.lemma in _VERBS["alternating"] and not taken):
+            return "" if obliged else "thing"
+        return "actor"
+    return "thing" if being else ""
