@@ -104,7 +104,7 @@ def agency(mention: Mention) -> float:
     if mention.person or mention.label in _ACTING_LABELS:
         return 1.0
     if mention.people:
-        return 0.5 if mention.compound and not mention.head_text[:1].isupper() else 1.0
+        return 0.5 if " " in mention.compound and not mention.head_text[:1].isupper() else 1.0
     capital = mention.head_text[:1].isupper()
     if mention.kind or (capital and not mention.determiner and mention.number == "sg"):
         return 0.0  # "Docker", "Norwegian": a name, which no ending tells about
