@@ -231,7 +231,7 @@ def gerund(verb: str) -> str:
     """
     if found := inflections(verb, "verb"):
         return found[2]
-    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+    if verb.endswith("e") and len(verb) > 2 and not verb.endswith(("ee", "oe", "ye")):
         return verb[:-1] + "ing"
     one_vowel = sum(letter in _VOWELS for letter in verb) == 1
     doubled = one_vowel and verb[-2:-1] in _VOWELS and verb[-1] not in "aeiouwxyh"

@@ -113,7 +113,7 @@ def _place(project: Project) -> Iterator[Seen]:
 
 
 def _privacy(project: Project) -> Iterator[Seen]:
-    """Whether anybody else may read what is stored, or git would commit it."""
+    """Whether anybody else may read what is stored."""
     workspace = project.workspace
     if not workspace.brain.is_dir():
         return
@@ -122,6 +122,13 @@ def _privacy(project: Project) -> Iterator[Seen]:
         yield "problem", f"others may read {', '.join(shown)}", "kds doctor --fix"
     else:
         yield "ok", "nobody else may read what is stored", None
+
+
+def _git(project: Project) -> Iterator[Seen]:
+    """Whether git would commit what is stored; if so, nothing is stored."""
+    workspace = project.workspace
+    if not workspace.brain.is_dir():
+        return
     if found := exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)):
         error = found.as_error(workspace.brain)
         yield "problem", f"{error.message}; nothing is kept there", error.hint
@@ -242,7 +249,7 @@ def _hook_log(project: Project) -> Iterator[Seen]:
 
 
 CHECKS: Final[Mapping[str, Callable[[Project], Iterator[Seen]]]] = {
-    "kds": _kds, "programs": _programs, "workspace": _place, "privacy": _privacy,
+    "kds": _kds, "programs": _programs, "workspace": _place, "privacy": _privacy, "git": _git,
     "settings": _settings, "rules": _rules, "prompts": _prompts, "service": _service,
     "files": _files, "hook": _hook, "hook log": _hook_log,
 }  # fmt: skip
