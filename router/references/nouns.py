@@ -147,8 +147,13 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         return None  # of one thing there is no other; "which account is it, the one at the bank?"
     base = rule.antecedent.model_copy(update={"number": "any"})
     others = {m.head for m in scene.mentions}
+    counted = said[:1] == ["the"] and any(w in ORDINALS for w in said)  # one of several
     pool = scene.candidates(
-        scene.need_at(i, base), base, among=lambda m: _is_countable(m) and m.head not in others
+        scene.need_at(i, base),
+        base,
+        among=lambda m: (
+            _is_countable(m) and m.head not in others and (m.number == "pl" or not counted)
+        ),
     )
     called = {w.lower for w in before if w.pos != "DET" and w.lower not in cc.ORDINALS}
     same = [c for c in pool if called and called <= set(c.mention.modifiers)]
