@@ -78,6 +78,7 @@ MISFITS: Final = 0.25
 """Somebody where a thing is asked for ("is it paid", "when is it due")."""
 
 _VERBS: Final = table("verbs")
+_GIVEN: Final = words("nouns", "given")
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
 _OF_ACTORS: Final = words("qualities", "of_actors")
 _OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
@@ -180,7 +181,8 @@ def _form(mention: Mention) -> float:
     weight = 1.0
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _VERBS["creating"]:
         weight *= CREATED
-    if mention.label in _VALUE_LABELS or is_time(mention):
+    light = mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
+    if mention.label in _VALUE_LABELS or is_time(mention) or light:
         weight *= VALUE
     if mention.subordinate and not mention.topic:
         weight *= SUBORDINATE
