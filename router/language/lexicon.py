@@ -94,17 +94,29 @@ def inflections(lemma: str, category: str) -> tuple[str, ...]:
 def _entries(table: str, lower: str) -> Iterator[list[str]]:
     """What the lines of a word have behind it."""
     text, word = _text(table), lower.encode()
-
-    def word_at(place: int) -> bytes:
-        """The word of the line that a place is in."""
-        start = text.rfind(b"\n", 0, place) + 1
-        return text[start : text.index(b",", start)]
-
-    place = bisect_left(range(len(text)), word, key=word_at)
+    first, last = _lines_of(table, word[:3])
+    place = text.find(b"\n" + word + b",", max(first - 1, 0), last) + 1
     while text.startswith(word + b",", place):
         end = text.index(b"\n", place)
         yield text[place:end].decode().lower().split(",")[1:]
         place = end + 1
+
+
+@lru_cache(maxsize=8192)
+def _lines_of(table: str, start: bytes) -> tuple[int, int]:
+    """From where to where the words that begin so stand in a table, which is sorted."""
+    text = _text(table)
+
+    def word_at(place: int) -> bytes:
+        """The word of the line that a place is in."""
+        begin = text.rfind(b"\n", 0, place) + 1
+        return text[begin : text.index(b",", begin)]
+
+    places = range(len(text))
+    return (
+        bisect_left(places, start, key=word_at),
+        bisect_left(places, start + b"\xff", key=word_at),
+    )
 
 
 @lru_cache(maxsize=2)
