@@ -95,7 +95,7 @@ def _entries(table: str, lower: str) -> Iterator[list[str]]:
     """What the lines of a word have behind it."""
     text, word = _text(table), lower.encode()
     first, last = _lines_of(table, word[:3])
-    place = text.find(b"\n" + word + b",", max(first - 1, 0), last) + 1
+    place = 0 if first == 0 else text.find(b"\n" + word + b",", first - 1, last) + 1
     while text.startswith(word + b",", place):
         end = text.index(b"\n", place)
         yield text[place:end].decode().lower().split(",")[1:]
