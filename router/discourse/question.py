@@ -187,13 +187,6 @@ class Question:
         form = verb.lower if self.is_plural else third_person(verb.lower)
         return self.action.replace(verb.text, form, 1)
 
-    def stated(self) -> str:
-        """The yes-no question as a statement: "the Committee rejects a late application"."""
-        if self.verb is None or not self.subject_text:
-            return ""
-        said = f"{self.being} {self.said}" if self.being else self.finite()
-        return f"{self.subject_text} {said}" if said else ""
-
     @property
     def about(self) -> str:
         """What it is about, without an article: its topic, else its first noun."""

@@ -43,11 +43,12 @@ class Linear:
         *,
         start: "Linear",
         anchored: bool = False,
+        beside: Floats | float = 0.0,
     ) -> "Linear":
         """Fit a softmax regression, from ``start`` on; ``counts`` say how much each row counts.
 
         The weights are pulled towards zero, or when ``anchored`` towards those of ``start``, and
-        the bias stays as it is.
+        the bias stays as it is. ``beside`` are scores that the labels of each row have already.
         """
         shape = start.weights.shape
         rest = start.weights.astype(np.float64) if anchored else np.zeros(shape)
@@ -55,7 +56,7 @@ class Linear:
 
         def objective(values: Floats) -> tuple[float, Floats]:
             weights, bias = values[: -shape[1]].reshape(shape), values[-shape[1] :]
-            log_p = log_softmax(rows @ weights.astype(np.float32) + bias)
+            log_p = log_softmax(rows @ weights.astype(np.float32) + bias + beside)
             loss = (
                 -COST * float(counts @ log_p[there, labels])
                 + float(((weights - rest) ** 2).sum()) / 2

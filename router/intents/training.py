@@ -121,11 +121,13 @@ class Fit:
     scope: Calibrator | None
 
 
-def fit_linear(rows: Matrix, labels: Ints, start: Linear) -> Linear:
+def fit_linear(
+    rows: Matrix, labels: Ints, start: Linear, *, beside: Floats | float = 0.0
+) -> Linear:
     """Fit on all rows; a label with few examples is not drowned by one with many."""
     counts = np.bincount(labels, minlength=len(start.bias))
     share = np.sqrt(counts[counts > 0].mean() / np.maximum(counts, 1))
-    return Linear.fit(rows, labels, share[labels], start=start)
+    return Linear.fit(rows, labels, share[labels], start=start, beside=beside)
 
 
 def mean_examples(rows: Matrix, labels: Ints, width: int) -> Matrix:
