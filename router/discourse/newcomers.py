@@ -29,6 +29,7 @@ _VALUES: Final = frozenset({"COLOR", "NUMBER", "DAY", "MONTH"})
 _NONE: Final = frozenset({"no", "any", "every", "each", "whatever"})
 _PLAIN: Final = frozenset({"new", "requested"})
 _SELF: Final = frozenset({"it", "this", "that", "they", "i", "we", "i've", "i'll"})
+_FORM: Final = re.compile(r"\b(?:use|not|instead of|rather than) (?:an? |the )?")
 _NAME_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FILE_PARTS: Final = words("nouns", "file_parts")
 
@@ -41,7 +42,8 @@ def newcomers(
     Where a thing is ("in the header", "to src/app.ts") does not count, nor do the old and the new
     form in answer to "use a toggle, not a dropdown", unless ``strict``.
     """
-    asked = next((one.text for one in reversed(history) if one.role == "user"), "")
+    asked = next((one.text.lower() for one in reversed(history) if one.role == "user"), "")
+    forms = [asked[found.end() :] for found in _FORM.finditer(asked)]
     for said in reversed(history):
         if said.role == "user":
             if chosen.head in map(singular, re.findall(r"[\w./-]+", said.text.lower())):
@@ -52,10 +54,9 @@ def newcomers(
             for mention in mentions_in(analysis, 0):
                 if mention.parts or _is_of_talk(mention) or _is_same(mention, chosen, strict):
                     continue
-                said_of = re.escape(mention.text)
-                form = rf"\b(?:use|not|instead of|rather than) (?:an? |the )?{said_of}\b"
-                known = re.search(form, asked, re.I) or _is_aside(analysis, mention, chosen)
-                if strict or not known:
+                form = mention.text.lower()
+                known = any(one.startswith(form) for one in forms)
+                if strict or not (known or _is_aside(analysis, mention, chosen)):
                     yield mention
 
 

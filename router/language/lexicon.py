@@ -65,6 +65,17 @@ def readings(lower: str) -> Reading:
     )
 
 
+def is_listed(lower: str) -> bool:
+    """Whether the lexicon has a lower-case word; cheaper than `readings`, and keeps nothing.
+
+    >>> is_listed("tests"), is_listed("frobnicate")
+    (True, False)
+    """
+    if not (lower.isascii() and lower.isalpha()):
+        return False
+    return lower in forms() or lower in _overrides() or any(_entries("lemma_lu.csv.gz", lower))
+
+
 def lemmas(lower: str) -> Lemmas:
     """The lemmas of a lower-case word, as ``lemminflect.getAllLemmas`` has them.
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from kds.brain.turn import Edit, Reference
 from kds.router.english import table
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import readings
+from kds.router.language.lexicon import is_listed
 
 MOST_UNKNOWN: Final = 6
 MOST_MEANT: Final = 12
@@ -147,7 +147,7 @@ def is_known(word: str) -> bool:
     >>> is_known("nullable"), is_known("the"), is_known("nullbale")
     (True, True, False)
     """
-    if word in _closed() or word in _listed() or readings(word).known:
+    if word in _closed() or word in _listed() or is_listed(word):
         return True
     if word.endswith("nt"):  # "dont", "thats": nothing but the apostrophe is missing
         return word.removesuffix("nt") in _AUXILIARIES

@@ -12,7 +12,7 @@ from typing import Final
 
 from kds.router.english import English, table, words
 from kds.router.language import closed_class as cc
-from kds.router.language.grammar import grammar, verdict
+from kds.router.language.grammar import Marks, grammar, verdict
 from kds.router.language.lexicon import Reading, is_comparative, readings
 from kds.router.language.shapes import shape
 
@@ -69,12 +69,14 @@ def tag(texts: Sequence[str], english: English) -> list[Tag]:
 def phrasal_nouns(texts: Sequence[str], english: English) -> Iterator[tuple[int, int]]:
     """Where each token begins, and of how many it is made: "sign up" of "a sign up form" is one."""
     may_be = [i for i, text in enumerate(texts[1:]) if text.lower() in _JOINING]
-    tokens = [_token(text, english) for text in texts] if may_be else []
-    marks = [token.marks for token in tokens]
+    known = [_looked_up(text, english) for text in texts] if may_be else []
+    marks: list[Marks] = [one[3] for one in known]
     for i in may_be:
-        _find_particle(tokens, i + 1, english)
-        if readings(tokens[i].lower + tokens[i + 1].lower).noun:
-            tokens[i + 1].marks.add("NOUN")
+        lower, verb, after = known[i][0], known[i][2].verb, known[i + 1][0]
+        if verb in english.particles.get(after, ()):
+            marks[i + 1] |= {"PARTICLE", "JOINED"}
+        if readings(lower + after).noun:
+            marks[i + 1] |= {"NOUN"}
     sizes = {i: int(verdict(grammar().phrasal, marks, i) or 1) for i in may_be}
     i = 0
     while i < len(texts):
