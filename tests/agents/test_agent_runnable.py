@@ -44,10 +44,6 @@ LIMIT_S = 0.1
 KEY = "sk-proj-" + "Ab1" * 14
 
 
-def _sum(pieces: list[AgentReply]) -> AgentReply:
-    return reduce(add, pieces)
-
-
 def test_without_a_model_the_reply_is_the_rendered_prompt(make_agent: MakeAgent) -> None:
     reply = make_agent().as_runnable().invoke("dark mode")
     assert (reply.text, reply.prompt) == ("Plan this: dark mode", "Plan this: dark mode")
@@ -68,8 +64,8 @@ def test_a_model_answers_to_the_prompt_and_the_message(
     assert said == [("system", "Plan this: dark mode"), ("user", "dark mode")]
 
 
-def test_a_turn_of_the_router_keeps_its_prompt(
-    planner: AgentRunnable, provider: FakeProvider
+def test_a_turn_of_the_router_keeps_its_prompt_and_one_of_another_agent_is_rendered_anew(
+    planner: AgentRunnable, provider: FakeProvider, make_agent: MakeAgent
 ) -> None:
     turn = Turn(
         "Make it purple", NOW, expanded="Make the FAB purple", intent="PLAN",
@@ -79,9 +75,6 @@ def test_a_turn_of_the_router_keeps_its_prompt(
     assert (reply.turn, reply.prompt) == (turn, "As the router rendered it.")
     assert provider.asked[0].newest == "Make the FAB purple"
     assert planner.invoke({"turn": turn}).turn == turn
-
-
-def test_a_turn_of_another_agent_is_rendered_anew(make_agent: MakeAgent) -> None:
     said = ContextEntry(NOW, "I want a FAB", "PLAN")
     turn = Turn(
         "do it", NOW, context=(said,), expanded="do the FAB", intent="PLAN", agent="work-planner",
@@ -94,16 +87,16 @@ def test_a_turn_of_another_agent_is_rendered_anew(make_agent: MakeAgent) -> None
     assert reply.turn.context == (said,)
 
 
-def test_a_stream_yields_pieces_that_add_up(planner: AgentRunnable, provider: FakeProvider) -> None:
+def test_a_stream_yields_pieces_that_add_up_in_an_event_loop_too(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
     provider.play(Text("First this, then that."), Text("First this, then that."))
     pieces = list(planner.stream("dark mode"))
     assert [piece.text for piece in pieces] == ["First ", "this, ", "then ", "that.", ""]
     assert provider.asked[0].streamed
-    whole, invoked = _sum(pieces), planner.invoke("dark mode")
+    whole, invoked = reduce(add, pieces), planner.invoke("dark mode")
     assert (whole.text, whole.usage, whole.notes) == (invoked.text, invoked.usage, invoked.notes)
 
-
-def test_the_event_loop_gives_the_same(planner: AgentRunnable, provider: FakeProvider) -> None:
     async def streamed() -> list[AgentReply]:
         return [piece async for piece in planner.astream("dark mode")]
 
@@ -111,7 +104,7 @@ def test_the_event_loop_gives_the_same(planner: AgentRunnable, provider: FakePro
     assert asyncio.run(planner.ainvoke("dark mode")).text == "Step one."
     pieces = asyncio.run(streamed())
     assert [piece.text for piece in pieces] == ["Step ", "one.", ""]
-    assert _sum(pieces).usage == Usage(12, 5, 17)
+    assert reduce(add, pieces).usage == Usage(12, 5, 17)
 
 
 @pytest.mark.parametrize("call", ["agent.invoke('dark mode')", "list(agent.stream('dark mode'))"])
@@ -146,15 +139,10 @@ def test_callbacks_tags_and_names_reach_the_model(
     tagged = planner.with_config(tags=["t"], callbacks=[recorder])
     provider.play(Text("Step one."), Text("Step one."), Failure(500, "boom"))
     tagged.invoke("dark mode")
-    assert recorder.seen == [
-        ("chain", "work-planner", ["t"]),
-        ("model", True),
-        ("end", "Step one."),
-    ]
-    recorder.seen.clear()
     list(tagged.stream("dark mode", {"run_name": "mine"}))
-    assert recorder.seen == [("chain", "mine", ["t"]), ("model", True), ("end", "Step one.")]
-    recorder.seen.clear()
+    ended = [("model", True), ("end", "Step one.")]
+    chains = [("chain", name, ["t"]) for name in ("work-planner", "mine")]
+    assert recorder.seen == [chains[0], *ended, chains[1], *ended]
     with pytest.raises(ModelError):
         tagged.invoke("dark mode")
     assert recorder.seen[-1] == ("error", "ModelError")
@@ -292,21 +280,15 @@ def test_a_name_of_no_agent_says_which_was_meant(name: Any, hint: str, workspace
     assert hint in str(caught.value.hint)
 
 
-def test_agents_are_listed_by_priority(workspace: Path) -> None:
+def test_agents_are_listed_by_priority_and_found_by_intent_and_by_name(workspace: Path) -> None:
     names = agents.names()
     assert names[0] == "error-corrector"
     assert {"work-planner", "code-executor"} < set(names)
-
-
-def test_an_agent_is_found_by_intent_and_by_name(workspace: Path) -> None:
     assert agents.load("PLAN").agent.name == "work-planner"
     assert agents.load("work-planner", str(workspace)).agent.intent == "PLAN"
     assert agents.load("TEST", Workspace.find()).agent.name == "test-generator"
     with pytest.raises(WorkspaceError):
         agents.load("PLAN", workspace / "nowhere")
-
-
-def test_a_file_of_the_workspace_is_an_agent_at_once(workspace: Path) -> None:
     folder = workspace / "prompts" / "internal"
     folder.mkdir(parents=True)
     (folder / "song-writer.md").write_text(

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import tool
 
 from kds import agents
 from kds.agents import Agent, ModelError, ToolUse, Usage
@@ -57,27 +57,19 @@ def keeper(make_agent: MakeAgent) -> Callable[[str], Agent]:
     return lambda tools: make_agent("record-keeper", KEEPER.format(tools=tools))
 
 
-def test_a_tool_is_called_and_the_model_told(
+def test_a_tool_is_called_and_the_model_told_in_streams_and_event_loops_too(
     keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
 ) -> None:
     agent = keeper("add").as_runnable(model, tools=[add, fail])
-    provider.play(Calls(("add", {"a": 2, "b": 3}), text="Let me see."), Text("It is 5."))
+    script = Calls(("add", {"a": 2, "b": 3}), text="Let me see."), Text("It is 5.")
+    provider.play(*script)
     reply = agent.invoke("2 + 3")
     assert provider.asked[0].tools == ["add"]
-    assert (
-        provider.asked[1].messages[-1] | {"content": "5", "role": "tool"}
-        == provider.asked[1].messages[-1]
-    )
+    told = provider.asked[1].messages[-1]
+    assert (told["role"], told["content"]) == ("tool", "5")
     assert reply.tools == (ToolUse("add", {"a": 2, "b": 3}, "5"),)
     assert reply.text == "Let me see.\n\nIt is 5."
     assert reply.usage == Usage(24, 10, 34)
-
-
-def test_streams_and_event_loops_use_tools_too(
-    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
-) -> None:
-    agent = keeper("add").as_runnable(model, tools=[add])
-    script = Calls(("add", {"a": 2, "b": 3}), text="Let me see."), Text("It is 5.")
 
     async def streamed() -> str:
         return "".join([piece.text async for piece in agent.astream("2 + 3")])
@@ -121,7 +113,7 @@ def test_rounds_of_tools_are_limited(
     assert f"stopped after {MOST_ROUNDS} rounds of tools" in reply.notes
 
 
-def test_a_tool_that_hangs_ends_with_the_turn(
+def test_a_tool_that_hangs_ends_with_the_turn_and_one_for_event_loops_runs_in_one(
     keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
 ) -> None:
     never = threading.Event()
@@ -139,10 +131,6 @@ def test_a_tool_that_hangs_ends_with_the_turn(
             run("wait")
     never.set()
 
-
-def test_a_tool_for_event_loops_runs_in_one(
-    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
-) -> None:
     @tool
     async def look() -> str:
         """Look."""
@@ -155,30 +143,21 @@ def test_a_tool_for_event_loops_runs_in_one(
         assert run("look").tools[0].result == "seen"
 
 
-def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
-    keeper: Callable[[str], Agent],
+def test_what_is_no_tool_or_was_not_given_is_refused_with_the_fix(
+    keeper: Callable[[str], Agent], workspace: Path
 ) -> None:
     with pytest.raises(DispatchError, match="names the tool 'ad', which was not passed") as caught:
         keeper("ad").as_runnable(tools=[add])
     assert str(caught.value.where).endswith("record-keeper.md:5")
     assert caught.value.hint == "did you mean add?"
-
-
-@pytest.mark.parametrize("given", ["run", print, {"name": "run"}])
-def test_anything_but_a_tool_is_refused_with_the_fix(given: Any, workspace: Path) -> None:
-    with pytest.raises(DispatchError, match=f"not a tool: {type(given).__name__}") as caught:
-        agents.load("PLAN", tools=[given])
-    assert "@tool" in str(caught.value.hint)
-
-
-def test_a_model_that_takes_no_tools_is_named(keeper: Callable[[str], Agent]) -> None:
+    given: tuple[Any, ...] = ("run", print, {"name": "run"})
+    for one in given:
+        with pytest.raises(DispatchError, match=f"not a tool: {type(one).__name__}") as caught:
+            agents.load("PLAN", tools=[one])
+        assert "@tool" in str(caught.value.hint)
     agent = keeper("add").as_runnable(FakeListChatModel(responses=["x"]), tools=[add])
     with pytest.raises(ModelError, match="FakeListChatModel takes no tools"):
         agent.invoke("2 + 3")
-
-
-def _tools(agent: Agent, *given: BaseTool) -> dict[str, BaseTool]:
-    return chosen_tools(agent.prompt, given)[0]
 
 
 def test_the_conversation_can_be_read(
@@ -191,10 +170,21 @@ def test_the_conversation_can_be_read(
     assert conversation_tool(Turn("x", NOW)).invoke({}) == "nothing was said before"
 
 
-def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
+
+
+def test_memory_and_documents_can_be_searched_and_cited(
+    keeper: Callable[[str], Agent], tmp_path: Path
+) -> None:
     workspace = Workspace(tmp_path, tmp_path / "kds-brain")
     place = MemoryPlace.of(workspace)
-    found = _tools(keeper("search_memory"), *workspace_tools(workspace))["search_memory"]
+    given = workspace_tools(workspace, Shelf())
+    tools, _ = chosen_tools(keeper("search_memory, search_documents").prompt, given)
+    found = tools["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
     assert not place.exists
     with place.open() as store:
@@ -204,19 +194,5 @@ def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Pa
     assert found.invoke({"query": "zebra"}) == "nothing was found"
     with place.open() as store:
         assert {one.data["surface"] for one in store.metrics.since(NOW, name=RECALL)} == {"agent"}
-
-
-class Shelf(BaseRetriever):
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
-
-
-def test_documents_can_be_searched_and_cited(
-    keeper: Callable[[str], Agent], tmp_path: Path
-) -> None:
-    workspace = Workspace(tmp_path, tmp_path / "kds-brain")
-    found = _tools(keeper("search_documents"), *workspace_tools(workspace, Shelf()))
-    text = found["search_documents"].invoke({"query": "notice", "limit": 2})
+    text = tools["search_documents"].invoke({"query": "notice", "limit": 2})
     assert text == "[§ 0] notice 0\n\n[§ 1] notice 1"

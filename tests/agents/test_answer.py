@@ -39,18 +39,13 @@ def test_nobody_hands_on_to_what_is_not_declared(
     assert reply.tools[0].failed
 
 
-def test_an_agent_without_handoffs_offers_none(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+def test_an_agent_without_handoffs_offers_none_and_a_provider_may_refuse_them(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider, planner: AgentRunnable
 ) -> None:
     provider.play(Text("Done."))
     reply = make_agent("EXECUTE").as_runnable(model).invoke("go")
     assert provider.asked[0].tools == []
     assert (reply.handoffs, reply.notes) == ((), ())
-
-
-def test_a_provider_that_refuses_the_tool_is_asked_without_it(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
     provider.play(Failure(400, "this model does not support tools"), Text("The plan."))
     reply = planner.invoke("dark mode")
     assert (reply.text, provider.asked[1].tools) == ("The plan.", [])
@@ -63,8 +58,8 @@ def _answer(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:
             "choices": [choice]}  # fmt: skip
 
 
-def test_calls_without_an_id_are_answered_all_the_same(
-    planner: AgentRunnable, provider: FakeProvider
+def test_calls_without_an_id_and_half_of_a_surrogate_pair_do_no_harm(
+    planner: AgentRunnable, provider: FakeProvider, make_agent: MakeAgent, model: BaseChatModel
 ) -> None:
     function = {"name": "hand_off", "arguments": '{"intent": "EXECUTE"}'}
     call = {"id": None, "type": "function", "function": function}
@@ -73,11 +68,6 @@ def test_calls_without_an_id_are_answered_all_the_same(
     assert [handoff.intent for handoff in reply.handoffs] == ["EXECUTE"]
     asked, told = provider.asked[1].messages[-2:]
     assert asked["tool_calls"][0]["id"] == told["tool_call_id"] != ""
-
-
-def test_half_of_a_surrogate_pair_does_not_get_through(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
     agent = make_agent("EXECUTE").as_runnable(model)
     provider.play(wrong_shape(_answer({"content": "Hello \ud800"})), Text("Hello \ud800"))
     assert agent.invoke("go").text == "Hello \ufffd"

@@ -18,6 +18,7 @@ from kds.brain.settings import ModelSettings
 from ..effort import PATIENCE_S
 from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, serving, wrong_shape
 
+NO_SECRET = "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY"
 KEYS = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-ant"}
 
 
@@ -27,33 +28,25 @@ def _load(name: str | None, environ: Mapping[str, str] = KEYS, **options: Any) -
     return model
 
 
-def test_without_a_name_there_is_no_model() -> None:
-    assert load_chat_model(ModelSettings(), environ=KEYS) is None
-
-
-def test_openai_gets_what_is_set() -> None:
-    model = _load("openai:gpt-4.1-mini", timeout_s=7, max_retries=4, max_tokens=99)
-    assert isinstance(model, ChatOpenAI)
-    assert (model.model_name, model.request_timeout, model.max_retries) == ("gpt-4.1-mini", 7, 4)
-    assert (model.max_tokens, model.temperature) == (99, 0.0)
-    assert model_secrets(model)["openai_api_key_KEY"] == "sk-openai"
-
-
-def test_anthropic_gets_what_is_set() -> None:
+def test_each_provider_gets_what_is_set_and_ollama_needs_no_key() -> None:
     from langchain_anthropic import ChatAnthropic  # it takes seconds to load
 
-    model = _load("anthropic:claude-sonnet-4-5", timeout_s=7, max_retries=4, max_tokens=99)
-    assert isinstance(model, ChatAnthropic)
-    assert (model.default_request_timeout, model.max_retries, model.max_tokens) == (7, 4, 99)
-    assert model.anthropic_api_key.get_secret_value() == "sk-ant"
-
-
-def test_ollama_needs_no_key_and_keeps_colons() -> None:
-    model = _load("ollama:llama3.1:8b", environ={}, timeout_s=7, max_tokens=99)
-    assert isinstance(model, ChatOllama)
-    assert (model.model, model.num_predict) == ("llama3.1:8b", 99)
-    assert model.client_kwargs == {"timeout": 7, "follow_redirects": False}
-    assert model_label(model) == "llama3.1:8b"
+    assert load_chat_model(ModelSettings(), environ=KEYS) is None
+    limits = {"timeout_s": 7, "max_retries": 4, "max_tokens": 99}
+    openai = _load("openai:gpt-4.1-mini", **limits)
+    assert isinstance(openai, ChatOpenAI)
+    assert (openai.model_name, openai.request_timeout, openai.max_retries) == ("gpt-4.1-mini", 7, 4)
+    assert (openai.max_tokens, openai.temperature) == (99, 0.0)
+    assert model_secrets(openai)["openai_api_key_KEY"] == "sk-openai"
+    claude = _load("anthropic:claude-sonnet-4-5", **limits)
+    assert isinstance(claude, ChatAnthropic)
+    assert (claude.default_request_timeout, claude.max_retries, claude.max_tokens) == (7, 4, 99)
+    assert claude.anthropic_api_key.get_secret_value() == "sk-ant"
+    llama = _load("ollama:llama3.1:8b", environ={}, timeout_s=7, max_tokens=99)
+    assert isinstance(llama, ChatOllama)
+    assert (llama.model, llama.num_predict) == ("llama3.1:8b", 99)
+    assert llama.client_kwargs == {"timeout": 7, "follow_redirects": False}
+    assert model_label(llama) == "llama3.1:8b"
 
 
 @pytest.mark.parametrize(
@@ -104,13 +97,12 @@ def test_no_client_tells_another_host_what_it_finds_in_the_environment(
     assert headers["authorization"] == "Bearer none"
 
 
-def test_a_server_with_one_model_need_not_be_told_which(provider: FakeProvider) -> None:
+def test_a_server_with_one_model_need_not_be_told_which_one_of_several_is_asked_back_for(
+    provider: FakeProvider,
+) -> None:
     model = _load(provider.url, environ={"KDS_MODEL_KEY": "mine"})
     assert model_label(model) == "fake-model"
     assert provider.listed[0]["authorization"] == "Bearer mine"
-
-
-def test_a_server_with_several_models_is_asked_back_for(provider: FakeProvider) -> None:
     provider.models = ("small", "large")
     with pytest.raises(ModelError, match="serves 2 models: large, small") as caught:
         _load(provider.url)
@@ -135,20 +127,22 @@ def test_a_server_that_lists_nothing_is_named(
     with pytest.raises(ModelError) as caught:
         _load(provider.url, timeout_s=0.3 if kind == "timeout" else PATIENCE_S)
     assert (caught.value.kind, provider.url in caught.value.message) == (kind, True)
-
-
-def test_nobody_at_the_address_is_said_with_the_address() -> None:
-    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as caught:
+    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as nobody:
         _load("http://127.0.0.1:9/v1")
-    assert caught.value.kind == "unreachable"
+    assert nobody.value.kind == "unreachable"
 
 
-@pytest.mark.parametrize("name", ["openai:x", "anthropic:x"])
-def test_a_missing_key_is_named_by_its_variable(name: str) -> None:
-    with pytest.raises(ModelError, match=f"no key is set for {name}") as caught:
-        _load(name, environ={})
-    assert str(caught.value.hint).endswith("_API_KEY")
-    assert caught.value.kind == "key"
+def test_what_is_missing_is_named_the_extra_before_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("openai:x", "anthropic:x"):
+        with pytest.raises(ModelError, match=f"no key is set for {name}") as caught:
+            _load(name, environ={})
+        assert (str(caught.value.hint).endswith("_API_KEY"), caught.value.kind) == (True, "key")
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
+    for environ in (KEYS, {}):
+        with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
+            _load("anthropic:x", environ)
+        assert caught.value.kind == "extra"
+        assert str(caught.value.hint).startswith(install_line("anthropic"))
 
 
 @pytest.mark.parametrize(
@@ -160,14 +154,8 @@ def test_a_missing_key_is_named_by_its_variable(name: str) -> None:
         ("ftp://host/v1", "write it as http://host:port/v1"),
         ("http://", "write it as http://host:port/v1"),
         ("http://host:99999/v1", "write it as http://host:port/v1"),
-        (
-            "http://me:secret@host/v1",
-            "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY",
-        ),
-        (
-            "http://host/v1?key=secret",
-            "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY",
-        ),
+        ("http://me:secret@host/v1", NO_SECRET),
+        ("http://host/v1?key=secret", NO_SECRET),
     ],
 )
 def test_a_name_that_is_none_is_explained(name: str, hint: str) -> None:
@@ -175,17 +163,6 @@ def test_a_name_that_is_none_is_explained(name: str, hint: str) -> None:
         _load(name)
     assert (caught.value.kind, caught.value.hint) == ("setting", hint)
     assert "secret" not in str(caught.value)
-
-
-def test_a_missing_integration_names_its_extra_before_a_missing_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
-    for environ in (KEYS, {}):
-        with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
-            _load("anthropic:x", environ)
-        assert caught.value.kind == "extra"
-        assert str(caught.value.hint).startswith(install_line("anthropic"))
 
 
 @pytest.mark.parametrize(

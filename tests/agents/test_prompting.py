@@ -45,6 +45,8 @@ def test_a_provider_is_asked_once_with_a_bound_and_its_thoughts_are_left_out(
     provider: FakeProvider, library: PromptLibrary
 ) -> None:
     provider.play(Text("<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"))
+    rewriter_of(LazyModel(ModelSettings(name=provider.url)), library)
+    assert (provider.asked, provider.listed) == ([], []), "it is asked for nothing before its turn"
     assert ask(provider, library, "Make it {{ purple }}") == "Make the FAB button purple"
     (asked,) = provider.asked
     assert asked.body["max_completion_tokens"] == OUTPUT_TOKENS
@@ -64,15 +66,6 @@ def test_what_goes_wrong_is_a_model_error(
     with pytest.raises(ModelError) as failure:
         ask(provider, library, max_retries=0)
     assert failure.value.kind == kind
-
-
-def test_nothing_is_made_or_sent_before_it_is_asked(
-    provider: FakeProvider, library: PromptLibrary
-) -> None:
-    model = LazyModel(ModelSettings(name=provider.url))  # which it serves has to be asked
-    rewriter_of(model, library)
-    assert model.name == provider.url
-    assert (provider.asked, provider.listed) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from langchain_core.retrievers import BaseRetriever
@@ -34,26 +34,9 @@ def memory(tmp_path: Path) -> Iterator[SqliteStore]:
         yield store
 
 
-@pytest.mark.anyio
-class TestMemoryStandards(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _memory(self, memory: SqliteStore) -> None:
-        self.memory = memory
-
-    @property
-    def retriever_constructor(self) -> type[BaseRetriever]:
-        return MemoryRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"memory": self.memory, "k": 2}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "which port does staging use"
-
-
-def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> None:
+def test_a_document_says_where_it_comes_from_and_why_and_each_retrieval_is_measured(
+    memory: SqliteStore,
+) -> None:
     [document] = MemoryRetriever(memory=memory, k=1).invoke("which port does staging use")
     assert document.page_content in SAID
     found = document.metadata
@@ -62,18 +45,11 @@ def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> Non
     assert memory.message(found["message_id"]).at == datetime.fromisoformat(found["at"])
     assert 0 < found["score"] <= 1.5
     assert found["why"]
-
-
-def test_its_session_comes_first_and_others_are_marked(memory: SqliteStore) -> None:
+    [metric] = memory.metrics.since(datetime.fromisoformat("2020-01-01T00:00:00Z"), name=RECALL)
+    assert metric.data["surface"] == "retriever"
     [document] = MemoryRetriever(memory=memory, session_id="ports").invoke("book_table")
     assert document.metadata["elsewhere"]
     assert document.metadata["kind"] == "code"
-
-
-def test_every_retrieval_is_measured(memory: SqliteStore) -> None:
-    MemoryRetriever(memory=memory).invoke("port")
-    [metric] = memory.metrics.since(datetime.fromisoformat("2020-01-01T00:00:00Z"), name=RECALL)
-    assert metric.data["surface"] == "retriever"
 
 
 FEES = ("Fees", '"Fee" means 1 % of the sum.', '"Late Fee" means 2 % of what is late.')
@@ -88,25 +64,6 @@ def documents(tmp_path: Path) -> Iterator[DocumentStore]:
             source = Source(f"/x/{heading.lower()}.txt", 1, datetime.now(UTC), "")
             store.put(Content(f"The {heading}", "text", (part,)), source)
         yield store
-
-
-@pytest.mark.anyio
-class TestDocumentStandards(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _documents(self, documents: DocumentStore) -> None:
-        self.documents = documents
-
-    @property
-    def retriever_constructor(self) -> type[BaseRetriever]:
-        return DocumentRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"documents": self.documents, "k": 2}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "what fee is due with a notice"
 
 
 def test_a_document_says_where_it_stands_and_why(documents: DocumentStore) -> None:
@@ -126,3 +83,35 @@ def test_a_document_may_be_preferred_or_be_the_only_one(documents: DocumentStore
     assert {one.metadata["title"] for one in only.invoke("fee")} == {"The Notice"}
     with pytest.raises(StoreError):
         DocumentRetriever(documents=documents, scope="nowhere").invoke("fee")
+
+
+class Standards(RetrieversIntegrationTests):
+    """LangChain's own suite, for a retriever over one of the stores above."""
+
+    kind: ClassVar[type[BaseRetriever]]
+    store: ClassVar[str]
+    retriever_query_example = ""
+
+    @pytest.fixture(autouse=True)
+    def _opened(self, request: pytest.FixtureRequest) -> None:
+        self.opened = request.getfixturevalue(self.store)
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return self.kind
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {self.store: self.opened, "k": 2}
+
+
+@pytest.mark.anyio
+class TestMemoryStandards(Standards):
+    kind, store = MemoryRetriever, "memory"
+    retriever_query_example = "which port does staging use"
+
+
+@pytest.mark.anyio
+class TestDocumentStandards(Standards):
+    kind, store = DocumentRetriever, "documents"
+    retriever_query_example = "what fee is due with a notice"

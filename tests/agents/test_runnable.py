@@ -63,14 +63,11 @@ def test_an_input_without_a_human_text_is_refused(router: Runnable[Any, Turn], g
         router.invoke(given)
 
 
-def test_a_batch_runs_in_order(router: Runnable[Any, Turn]) -> None:
+def test_a_batch_runs_in_order_and_a_stream_gives_one_turn(router: Runnable[Any, Turn]) -> None:
     turns = router.batch(list("abcdefgh"))
     assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
     more = asyncio.run(router.abatch(list("ij")))
     assert more[-1].expanded == f"{turns[-1].expanded} > i > j"
-
-
-def test_stream_gives_one_turn(router: Runnable[Any, Turn]) -> None:
     assert [turn.message for turn in router.stream("hello")] == ["hello"]
 
 

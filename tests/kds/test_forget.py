@@ -87,25 +87,29 @@ def remembered(place: Workspace) -> tuple[str, ...]:
         return tuple(session.title for session in store.sessions())
 
 
-def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Workspace) -> None:
+def test_what_is_remembered_goes_from_every_file_and_comes_back_and_the_rest_stays(
+    place: Workspace,
+) -> None:
+    DocumentStore(place.brain / "documents.db").database.close()
+    copies = ("memory.db.bad-20260101T000000Z", "memory.db.backup-v1-20260101T000000Z",
+              "conversation-context.jsonl.bad", ".learned.yaml.0123456789ab.tmp")  # fmt: skip
+    others = ("notes.txt", "conversations/notes.txt", "service.token", "memory.dbx", "hook.log")
+    for names, text in ((copies, SECRET), (others, "mine")):
+        for name in names:
+            (place.brain / name).write_text(text)
+    before = contents(place)
     forget(place)
     assert not survey(place).files
     assert still_holding(place) == []
-    assert not list(place.brain.glob("conversations/*"))
-    assert set(contents(place)) == {".gitignore", "rules/mine.yaml", "settings.yaml"} & set(
-        contents(place)
-    )
+    theirs = {*others, ".gitignore", "rules/mine.yaml", "settings.yaml"}
+    assert set(contents(place)) == theirs & set(before)
+    assert [(place.brain / name).read_text() for name in others] == ["mine"] * len(others)
     assert (place.root / "app.py").read_text() == f"# {SECRET}\n"
-
-
-def test_a_restore_puts_everything_back(place: Workspace) -> None:
-    before = contents(place)
-    forget(place)
     restored = restore(place)
     after = contents(place)
-    for name in ("conversation-context.jsonl", "learned.yaml", "learning.jsonl"):
+    for name in ("conversation-context.jsonl", "learned.yaml", "learning.jsonl", copies[0]):
         assert after[name] == before[name]
-    assert {*restored.files} <= {*after}
+    assert {"documents.db", *restored.files} <= {*after}
     assert remembered(place) == (f"The {SECRET} page",)
     with SqliteStore(place.brain / "memory.db") as store:
         assert store.check().sound
@@ -143,14 +147,6 @@ def test_what_is_kept_keeps_every_byte(kept: str, place: Workspace) -> None:
         name: before[name] for name in mine if not name.endswith(("-wal", "-shm"))
     }
     assert {kind_of(name) for name in after} <= {kept, None}
-
-
-def test_indexed_documents_go_and_come_back(place: Workspace) -> None:
-    DocumentStore(place.brain / "documents.db").database.close()
-    assert (place.brain / "documents.db").exists()
-    forget(place)
-    assert not (place.brain / "documents.db").exists()
-    assert "documents.db" in restore(place).files
 
 
 def test_links_are_neither_followed_nor_taken(place: Workspace, tmp_path: Path) -> None:
@@ -315,7 +311,7 @@ def test_an_interrupted_forgetting_is_finished_by_the_next(
     assert still_holding(place) == []
 
 
-def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None:
+def test_a_memory_that_is_open_forgets_goes_on_and_sees_what_is_restored(place: Workspace) -> None:
     with SqliteStore(place.brain / "memory.db") as store:
         assert len(store.sessions()) == 1
         store.append(store.sessions()[0].id, "user", f"more about the {SECRET}")
@@ -325,14 +321,7 @@ def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None
         store.append(session.id, "user", "a new page")
         assert [one.title for one in store.sessions()] == ["New"]
         assert store.check().sound
-    assert still_holding(place) == []
-    assert remembered(place) == ("New",)
-
-
-def test_a_memory_that_is_open_sees_what_is_restored(place: Workspace) -> None:
-    with SqliteStore(place.brain / "memory.db") as store:
-        forget(place)
-        assert store.sessions() == ()
+        assert still_holding(place) == []
         with pytest.raises(ForgetError, match="newer data"):
             restore(place)
         restore(place, kds.forget.backups(place)[0].stem, force=True)
@@ -349,25 +338,6 @@ def test_a_database_that_cannot_be_read_is_put_away_as_it_is(place: Workspace) -
     assert not survey(place).files
     restore(place)
     assert (place.brain / "memory.db").read_bytes() == garbage
-
-
-def test_copies_that_migrations_and_damage_left_go_as_well(place: Workspace) -> None:
-    names = ("memory.db.bad-20260101T000000Z", "memory.db.backup-v1-20260101T000000Z",
-             "conversation-context.jsonl.bad", ".learned.yaml.0123456789ab.tmp")  # fmt: skip
-    for name in names:
-        (place.brain / name).write_text(SECRET)
-    forget(place)
-    assert still_holding(place) == []
-    restore(place)
-    assert (place.brain / names[0]).read_text() == SECRET
-
-
-def test_files_of_others_stay(place: Workspace) -> None:
-    names = ("notes.txt", "conversations/notes.txt", "service.token", "memory.dbx", "hook.log")
-    for name in names:
-        (place.brain / name).write_text("mine")
-    forget(place)
-    assert [(place.brain / name).read_text() for name in names] == ["mine"] * len(names)
 
 
 NAMES = st.sampled_from(
@@ -393,7 +363,7 @@ def test_any_bytes_are_forgotten_and_restored_exactly(files: dict[str, bytes]) -
         assert contents(place) == before
 
 
-def test_without_a_yes_it_is_shown_what_goes_and_what_stays(
+def test_without_a_yes_it_is_shown_what_goes_and_a_yes_can_be_taken_back(
     kds_call: Run, place: Workspace
 ) -> None:
     before = contents(place)
@@ -403,9 +373,6 @@ def test_without_a_yes_it_is_shown_what_goes_and_what_stays(
     found = data(kds_call("forget", "--json"))
     assert {one["kind"] for one in found["items"]} == {*KINDS} - {"documents"}
     assert contents(place) == before
-
-
-def test_forgetting_and_restoring_on_the_command_line(kds_call: Run, place: Workspace) -> None:
     refused = kds_call("forget", "--restore")
     assert (refused.code, "there is no backup" in refused.err) == (BAD_INPUT, True)
     done = data(kds_call("forget", "--yes", "--keep", "cache", "--json"))

@@ -24,16 +24,13 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 RULES = "kds-brain/.gitignore"
+OWN_RULES = {RULES: "!*\n"}
 
 
 def written(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
-
-
-def rules_of_its_own(root: Path) -> None:
-    written(root, {RULES: "!*\n"})
 
 
 def linked_rules(root: Path) -> None:
@@ -51,7 +48,7 @@ def added_by_force(name: str) -> Callable[[Path], None]:
 
 
 WAYS = {
-    "rules of its own": {RULES: "!*\n"},
+    "rules of its own": OWN_RULES,
     "one name let through": {RULES: "/*\n!/memory.db\n"},
     "a folder let through": {RULES: "/*\n!/conversations/\n"},
     "rules above": {".gitignore": "*\n!kds-brain/\n!kds-brain/**\n", RULES: "# nothing\n"},
@@ -90,7 +87,7 @@ def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
 ) -> None:
     monkeypatch.setattr("kds.brain.git.FRESH_S", 0.0)
     git(fitted_workspace, "init", "-q")
-    rules_of_its_own(fitted_workspace)
+    written(fitted_workspace, OWN_RULES)
     assert "kds doctor --fix" in kds_call("route", SAID).err
     kds_call("doctor", "--fix")
     assert kds_call("route", SAID).err == ""
@@ -109,7 +106,7 @@ def test_a_router_that_is_open_notices_what_is_pulled_in_later(fitted_workspace:
     router.route(SAID)
     (fitted_workspace / ".gitignore").write_text("*.log\n")
     assert len(router.context.load().entries) == 1
-    rules_of_its_own(fitted_workspace)
+    written(fitted_workspace, OWN_RULES)
     assert any("not remembered" in note for note in router.route("Make it purple").why)
     assert len(router.context.load().entries) == 1
 
@@ -129,7 +126,7 @@ def test_a_folder_without_rules_gets_them_in_a_worktree_and_in_a_submodule_too(
         (place / "kds-brain" / ".gitignore").unlink(missing_ok=True)
         kds.Router.open(place).route(SAID)
         assert "conversation" not in git(place, "status", "--porcelain", "-uall")
-        rules_of_its_own(place)
+        written(place, OWN_RULES)
         assert any("not remembered" in note for note in kds.Router.open(place).route(SAID).why)
 
 

@@ -18,14 +18,6 @@ def many(folder: str, name: str, text: str, *, files: int = 201) -> Callable[[Pa
     return write
 
 
-def many_inputs(root: Path) -> None:
-    folder = root / "prompts" / "internal"
-    folder.mkdir(parents=True)
-    names = ", ".join(f"name{number}" for number in range(40_000))
-    head = f"---\nname: mine\ndescription: mine\ninputs: [{names}]\n---\n"
-    (folder / "mine.md").write_text(f"{head}Do it.\n")
-
-
 def one(name: str, text: str) -> Callable[[Path], None]:
     def write(root: Path) -> None:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -46,6 +38,8 @@ def agents(*, files: int, head: str) -> Callable[[Path], None]:
     return write
 
 
+INPUTS = ", ".join(f"name{number}" for number in range(40_000))
+MANY = f"---\nname: mine\ndescription: mine\ninputs: [{INPUTS}]\n---\nDo it.\n"
 DEEP = "[" * 100_000 + "]" * 100_000
 EXAMPLES = "examples:\n" + "".join(f"  - do the thing NUMBER {n}\n" for n in range(1_251))
 CPU_S = 4.0
@@ -75,7 +69,7 @@ again for a machine that is busy with other tests."""
         (many("kds-brain/rules", "r{}.yaml", "rules: []\n"), "holds 201 files, more than 200"),
         (many("kds-brain/english", "w{}.yaml", "a: b\n"), "holds 201 files, more than 200"),
         (many("prompts/internal", "p{}.md", "text\n"), "holds 201 files, more than 200"),
-        (many_inputs, "inputs"),
+        (one("prompts/internal/m.md", MANY), "inputs"),
     ],
 )
 def test_what_is_too_large_too_deep_or_too_many_is_left_out_at_once_and_named(
@@ -90,28 +84,27 @@ def test_what_is_too_large_too_deep_or_too_many_is_left_out_at_once_and_named(
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "said"),
     [
-        ("learned.yaml", f"examples: {DEEP}\n"),
-        ("learned.yaml", "# x\n" * 15_000_000),
-        ("conversation-context.jsonl", "{}\n" * 20_000_000),
-        ("conversation-context.jsonl", "\n" * 60_000_000),
-        ("conversation-context.jsonl", f'{{"user_message": {DEEP}}}\n'),
+        ("learned.yaml", f"examples: {DEEP}\n", ""),
+        ("learned.yaml", "# x\n" * 15_000_000, ""),
+        ("conversation-context.jsonl", "{}\n" * 20_000_000, ""),
+        ("conversation-context.jsonl", "\n" * 60_000_000, ""),
+        ("conversation-context.jsonl", f'{{"user_message": {DEEP}}}\n', ""),
+        (
+            "conversation-context.jsonl",
+            f'{{"user_message": "{"a" * 1_000_001}"}}\n',
+            "longer than 1,000,000 bytes",
+        ),
     ],
-    ids=["deep learned", "huge learned", "short lines", "blank lines", "deep line"],
+    ids=["deep learned", "huge learned", "short lines", "blank lines", "deep line", "huge line"],
 )
 def test_what_only_the_memory_of_a_project_holds_is_set_aside_at_once(
-    fitted_workspace: Path, kds_call: Run, name: str, text: str
+    fitted_workspace: Path, kds_call: Run, name: str, text: str, said: str
 ) -> None:
     (fitted_workspace / "kds-brain" / name).write_text(text)
     began = process_time()
-    assert data(kds_call("route", "I want to add a FAB button", "--json"))["intent"] == "PLAN"
-    assert process_time() - began < CPU_S
-
-
-def test_a_huge_line_of_the_context_is_set_aside(fitted_workspace: Path, kds_call: Run) -> None:
-    path = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
-    path.write_bytes(b'{"user_message": "' + b"a" * 1_000_001 + b'"}\n')
     result = kds_call("route", "I want to add a FAB button", "--json")
     assert data(result)["intent"] == "PLAN"
-    assert "longer than 1,000,000 bytes" in result.err
+    assert said in result.err
+    assert process_time() - began < CPU_S

@@ -70,10 +70,15 @@ def test_a_failure_shows_turn_expected_actual_and_why(pytester: pytest.Pytester)
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_right_dialogue_passes_and_leaves_no_trace(pytester: pytest.Pytester) -> None:
+def test_a_right_dialogue_leaves_no_trace_and_an_option_turns_it_off(
+    pytester: pytest.Pytester,
+) -> None:
     _write(pytester, "dialogues/a.yaml", RIGHT)
     pytester.runpytest("--import-mode=importlib").assert_outcomes(passed=1)
     assert not (pytester.path / "kds-brain" / "conversation-context.jsonl").exists()
+    _write(pytester, "dialogues/a.yaml", WRONG)
+    pytester.makeini("[pytest]\nkds_dialogues = false\n")
+    pytester.runpytest().assert_outcomes()
 
 
 def test_a_file_that_does_not_load_is_a_collection_error(pytester: pytest.Pytester) -> None:
@@ -82,12 +87,6 @@ def test_a_file_that_does_not_load_is_a_collection_error(pytester: pytest.Pytest
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*a.yaml:2: unknown key 'turn'*", "*did you mean 'turns'?*"])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_it_can_be_turned_off_by_an_option(pytester: pytest.Pytester) -> None:
-    _write(pytester, "dialogues/a.yaml", WRONG)
-    pytester.makeini("[pytest]\nkds_dialogues = false\n")
-    pytester.runpytest().assert_outcomes()
 
 
 def test_the_prompts_of_the_named_workspace_are_used(pytester: pytest.Pytester) -> None:

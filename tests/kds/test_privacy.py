@@ -60,7 +60,7 @@ def test_ten_messages_stay_and_none_for_more_than_two_hours(brain: Path) -> None
     assert ContextJournal(path, clock=lambda: later).load().entries == ()
 
 
-def test_asking_keeps_both_sides_until_they_are_deleted(
+def test_asking_keeps_both_sides_until_they_are_deleted_and_no_reply_without_a_memory(
     provider: FakeProvider, brain: Path, kds_call: Run
 ) -> None:
     provider.play(Text(REPLY))
@@ -69,35 +69,31 @@ def test_asking_keeps_both_sides_until_they_are_deleted(
     assert _holding(brain, TEXT) >= {"conversation-context.jsonl", "work"}
     kds_call("memory", "delete", "last", "--yes")
     assert _holding(brain, REPLY) == set()
-
-
-def test_with_the_memory_switched_off_asking_keeps_no_reply(
-    provider: FakeProvider, brain: Path, kds_call: Run
-) -> None:
     kds_call("config", "set", "memory.enabled", "off")
     provider.play(Text(REPLY))
     kds_call("ask", TEXT)
     assert _holding(brain, REPLY) == set()
-    assert not (brain / "memory.db").exists()
     assert "memory     off" in kds_call("status").out
 
 
-def test_with_the_memory_switched_on_routed_messages_stay(brain: Path, kds_call: Run) -> None:
+def test_no_log_keeps_nothing_and_with_the_memory_on_routed_messages_stay(
+    provider: FakeProvider, brain: Path, kds_call: Run
+) -> None:
+    provider.play(Text(REPLY))
+    kds_call("ask", TEXT, "--no-log")
+    kds_call("route", TEXT, "--no-log")
+    assert _holding(brain, TEXT) == _holding(brain, REPLY) == set()
     kds_call("config", "set", "memory.enabled", "on")
     kds_call("route", TEXT)
     assert {one.removesuffix("-wal") for one in _holding(brain, TEXT)} >= {"memory.db"}
 
 
-def test_no_log_keeps_nothing(provider: FakeProvider, brain: Path, kds_call: Run) -> None:
-    provider.play(Text(REPLY))
-    kds_call("ask", TEXT, "--no-log")
-    kds_call("route", TEXT, "--no-log")
-    assert _holding(brain, TEXT) == _holding(brain, REPLY) == set()
-
-
 def test_clear_names_what_stays_and_deletes_what_was_under_way(
-    provider: FakeProvider, brain: Path, kds_spawn: Run, kds_call: Run
+    brain: Path, kds_spawn: Run, provider: FakeProvider, kds_call: Run
 ) -> None:
+    said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode(), KDS_MEMORY="off").out
+    assert "cleared 1 message" in said
+    assert "still in" not in said
     provider.play(Text(REPLY))
     said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode()).out
     assert str(brain / "memory.db") in said
@@ -105,12 +101,6 @@ def test_clear_names_what_stays_and_deletes_what_was_under_way(
     command = next(line for line in said.splitlines() if "kds memory delete" in line)
     kds_call(*command.partition("kds ")[2].split())
     assert _holding(brain, TEXT) == set()
-
-
-def test_clear_names_nothing_where_nothing_stays(brain: Path, kds_spawn: Run) -> None:
-    said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode(), KDS_MEMORY="off").out
-    assert "cleared 1 message" in said
-    assert "still in" not in said
 
 
 def test_secrets_are_taken_out_everywhere_and_code_in_the_context(
@@ -124,20 +114,19 @@ def test_secrets_are_taken_out_everywhere_and_code_in_the_context(
     assert "[code: python" in (brain / "conversation-context.jsonl").read_text()
 
 
-def test_what_is_taught_is_kept_until_it_is_forgotten(brain: Path, kds_call: Run) -> None:
-    words = "give the dashboard some love"
-    kds_call("learn", "teach", words, "PLAN")
-    assert _holding(brain, words) == {"learning.jsonl", "learned.yaml"}
-    kds_call("forget", "--yes")
-    assert _holding(brain, words) == set()
-
-
-def test_documents_stay_until_they_are_removed(brain: Path, kds_call: Run) -> None:
+def test_what_is_taught_and_documents_stay_until_they_are_taken_away(
+    brain: Path, kds_call: Run
+) -> None:
     (brain.parent / "lease.md").write_text("# Lease\nThe deposit is nine florins.\n")
     kds_call("docs", "add", "lease.md")
     assert {one.removesuffix("-wal") for one in _holding(brain, "nine florins")} == {"documents.db"}
     kds_call("docs", "remove", "lease.md")
     assert _holding(brain, "nine florins") == set()
+    words = "give the dashboard some love"
+    kds_call("learn", "teach", words, "PLAN")
+    assert _holding(brain, words) == {"learning.jsonl", "learned.yaml"}
+    kds_call("forget", "--yes")
+    assert _holding(brain, words) == set()
 
 
 def test_every_file_is_the_users_alone_and_git_leaves_the_folder_out(

@@ -71,13 +71,9 @@ YESTERDAY = replace(SWITCH, timestamp=NOW - timedelta(hours=13))
 def test_the_agent_gets_original_expanded_and_context(step: Step) -> None:
     it = Reference("it", 5, 7, "FAB button", "pron.it", 0.91)
     given = replace(
-        turn("Make it purple", "EXECUTE"),
-        expanded="Make the FAB button purple",
-        context=(FAB,),
-        references=(it,),
-        context_ref="FAB button",
-        secondary_intents=("TEST",),
-    )
+        turn("Make it purple", "EXECUTE"), expanded="Make the FAB button purple", context=(FAB,),
+        references=(it,), context_ref="FAB button", secondary_intents=("TEST",),
+    )  # fmt: skip
     assert step.run(given).prompt == (
         "Make it purple > Make the FAB button purple [EXECUTE 0.9] fab-button-20251103\n"
         "- 2025-11-03T11:59:00Z I want to add a FAB button None\n"
@@ -112,13 +108,9 @@ def test_a_plan_that_points_back_inherits_the_session(step: Step) -> None:
     ],
 )
 def test_a_switch_ends_the_session_and_the_next_message_begins_one(
-    step: Step,
-    message: str,
-    intent: str,
-    context: tuple[ContextEntry, ...],
-    switch: bool,
+    step: Step, message: str, intent: str, context: tuple[ContextEntry, ...], switch: bool,
     session: str | None,
-) -> None:
+) -> None:  # fmt: skip
     given = replace(turn(message, intent), context=context, context_switch=switch)
     assert step.run(given).session_id == session
 
@@ -130,7 +122,7 @@ def test_without_a_context_there_is_no_session(step: Step) -> None:
     assert step.run(replace(turn("continue", "EXECUTE"), context=(asked,))).session_id is None
 
 
-def test_a_close_call_becomes_a_question(step: Step) -> None:
+def test_a_close_call_becomes_a_question_and_a_lone_candidate_too(step: Step) -> None:
     given = replace(
         turn("do the button", "PLAN", 0.4),
         alternatives=(IntentScore("EXECUTE", 0.35), IntentScore("ASK", 0.2)),
@@ -143,21 +135,17 @@ def test_a_close_call_becomes_a_question(step: Step) -> None:
         "or have the knowledge retriever take it?"
     )
     assert done.question in done.prompt
-
-
-def test_a_lone_candidate_is_asked_about_too(step: Step) -> None:
     given = replace(turn("x", "PLAN", 0.4), alternatives=(IntentScore(UNKNOWN, 0.38),))
     assert step.run(given).question == "Did you mean to plan something new, or something else?"
 
 
-def test_what_is_not_understood_goes_to_the_intent_router(step: Step) -> None:
+def test_what_is_not_understood_goes_to_the_intent_router_and_no_agent_is_an_error(
+    step: Step,
+) -> None:
     for given in (turn("what's for lunch?", UNKNOWN), turn("hm", "PLAN", 0.1)):
         done = step.run(replace(given, context=(FAB,)))
         assert (done.action, done.agent) == ("abstain", "intent-router")
         assert (done.question, done.candidates) == (None, ())
         assert done.session_id == "fab-button-20251103"
-
-
-def test_an_intent_without_an_agent_is_an_error(step: Step) -> None:
     with pytest.raises(DispatchError, match="no agent for intent DANCE"):
         step.run(turn("dance", "DANCE"))

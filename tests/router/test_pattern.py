@@ -26,37 +26,24 @@ def test_a_regex_that_backtracks_for_ever_is_left_out_of_the_turn(source: str) -
     assert notes in ([], ["pattern at f.md:3 ran out of time and was left out"])
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "a{1000000000}",
-        "(?:a{9999}){9999}",
-        "(?:[)]{99}(?:x{9,}y{9}){99}){99}",
-        "(?x)(?: # )\n a{9999} ){9999}",
-        r"\[(?:(?:\w{99}){99}){99}",
-    ],
-)
 def test_a_regex_that_fills_the_memory_is_refused_before_it_is_compiled(
-    source: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("regex.compile", None)
-    made = Pattern.compile(source, where="f.md:3")
-    assert isinstance(made, Problem)
-    assert "repeats too much" in made.message
-
-
-def test_a_regex_longer_than_anybody_writes_is_refused() -> None:
-    made = Pattern.compile("a" * 4_001, where="f.md:3")
-    assert isinstance(made, Problem)
-    assert "4001 characters" in made.message
+    for source, said in (
+        ("a{1000000000}", "repeats too much"), ("(?:a{9999}){9999}", "repeats too much"),
+        ("(?:[)]{99}(?:x{9,}y{9}){99}){99}", "repeats too much"),
+        ("(?x)(?: # )\n a{9999} ){9999}", "repeats too much"),
+        (r"\[(?:(?:\w{99}){99}){99}", "repeats too much"), ("a" * 4_001, "4001 characters"),
+    ):  # fmt: skip
+        made = Pattern.compile(source, where="f.md:3")
+        assert isinstance(made, Problem)
+        assert said in made.message
 
 
 def test_an_exact_regex_must_match_the_whole_message() -> None:
     pattern = compiled(r"where was i|status", exact=True)
-    assert [bool(pattern.search(text)) for text in (" Where was I?! ", "status of x")] == [
-        True,
-        False,
-    ]
+    assert (bool(pattern.search(" Where was I?! ")), pattern.search("status of x")) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +61,10 @@ def test_literals_match_whole_words(literal: str, text: str, found: bool) -> Non
     assert bool(Pattern.literal(literal, where="x").search(text)) is found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("Continue", True), (" continue... ", True), ("continue please", False), ("...", False)],
-)
-def test_an_exact_literal_is_the_whole_message(text: str, found: bool) -> None:
-    assert bool(Pattern.literal("continue", where="x", exact=True).search(text)) is found
+def test_an_exact_literal_is_the_whole_message() -> None:
+    exact = Pattern.literal("continue", where="x", exact=True)
+    assert all(map(exact.search, ("Continue", " continue... ")))
+    assert not any(map(exact.search, ("continue please", "...")))
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), min_size=1, max_size=5))

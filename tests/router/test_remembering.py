@@ -4,10 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from kds.brain.context.journal import ContextJournal, encode
-from kds.brain.turn import Action, ContextEntry, Turn, Utterance
+from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.pipeline import run_steps
 from kds.router.remembering import make_load, make_log
 
@@ -37,7 +35,7 @@ def test_a_history_of_another_conversation_stands_for_the_context(tmp_path: Path
     assert [entry.user_message for entry in empty.context] == ["Add a footer"]
 
 
-def test_what_expired_and_what_was_damaged_is_told(tmp_path: Path) -> None:
+def test_what_expired_is_damaged_or_beyond_the_limit_is_told(tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
     log(path, "old", at=AT - timedelta(hours=3))
     path.write_bytes(path.read_bytes() + b"damaged\n")
@@ -45,43 +43,21 @@ def test_what_expired_and_what_was_damaged_is_told(tmp_path: Path) -> None:
     assert turn.context == ()
     assert turn.why[:2] == ("the context is empty", "1 entry older than 2 h dropped")
     assert turn.why[2].startswith(f"warning: {path}:2: ")
-
-
-def test_entries_beyond_the_limit_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "context.jsonl"
-    for number in range(12):
-        with path.open("ab") as file:
-            file.write(encode(ContextEntry(AT, str(number), "PLAN")) + b"\n")
+    twelve = (encode(ContextEntry(AT, str(number), "PLAN")) for number in range(12))
+    path.write_bytes(b"\n".join(twelve))
     assert "2 entries beyond the limit dropped" in load(path).why
 
 
-ROUTED = Turn(
-    "Make it purple",
-    AT,
-    expanded="Make the FAB button purple",
-    context_ref="FAB button",
-    intent="EXECUTE",
-    action="route",
-    session_id="fab-button-20251103",
-)
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> ContextJournal:
-    return ContextJournal(tmp_path / "context.jsonl", clock=lambda: AT)
-
-
-@pytest.mark.parametrize(("action", "intent"), [("clarify", "PLAN"), ("abstain", "UNKNOWN")])
-def test_a_question_back_is_remembered_with_its_intent_and_an_abstention_as_unknown(
-    action: Action, intent: str, journal: ContextJournal
+def test_a_question_back_is_logged_with_its_intent_and_the_eleventh_message_drops_the_first(
+    tmp_path: Path,
 ) -> None:
-    make_log(journal).run(replace(ROUTED, action=action, intent="PLAN"))
-    assert journal.load().entries[0].intent == intent
-
-
-def test_the_eleventh_message_drops_the_first_and_says_so(journal: ContextJournal) -> None:
-    log = make_log(journal)
+    journal = ContextJournal(tmp_path / "context.jsonl", clock=lambda: AT)
+    log, routed = make_log(journal), Turn("0", AT, intent="PLAN", action="clarify")
+    log.run(routed)
+    log.run(replace(routed, action="abstain"))
+    assert [entry.intent for entry in journal.load().entries] == ["PLAN", "UNKNOWN"]
+    journal.clear()
     for number in range(11):
-        turn = log.run(replace(ROUTED, message=str(number)))
+        turn = log.run(replace(routed, message=str(number)))
     assert [entry.user_message for entry in journal.load().entries] == list(map(str, range(1, 11)))
     assert turn.notes[1] == "rotated: 1 oldest dropped"

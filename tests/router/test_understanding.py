@@ -10,7 +10,6 @@ from kds.router.references.resolver import Resolver
 from kds.router.understanding import named, sent_along, understanding
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
-NEVER = Decider({}, -9.0)
 
 
 def read(
@@ -30,12 +29,9 @@ def test_a_conversation_that_is_sent_along_is_read_as_one_that_is_remembered(
     found = read(resolver, packaged_model, None, "Make it purple", "I want to add a FAB button")
     assert (found.expanded, found.context_ref) == ("Make the FAB button purple", "FAB button")
     assert found.intent == "EXECUTE"
-
-
-def test_whether_proposals_are_decided_is_said_by_an_argument(
-    resolver: Resolver, packaged_model: IntentModel
-) -> None:
-    found = read(resolver, packaged_model, NEVER, "Make it purple", "I want to add a FAB button")
+    found = read(
+        resolver, packaged_model, Decider({}, -9.0), "Make it purple", "I want to add a FAB button"
+    )
     assert (found.expanded, found.unresolved) == ("Make it purple", ("it",))
 
 

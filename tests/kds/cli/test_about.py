@@ -17,7 +17,6 @@ from ..conftest import BAD_INPUT, Run, begin_session, data
 pytestmark = pytest.mark.usefixtures("workspace")
 
 DOCS = Path(__file__).parents[3] / "docs"
-NEW_AGENT = "deploy-runner"
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def test_matrices_are_multiplied_in_one_thread() -> None:
     assert "Threads:\t1\n" in done.stdout
 
 
-def test_config_says_where_each_value_comes_from(
+def test_config_says_where_values_come_from_and_keeps_comments_and_other_values(
     own: Path, workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_REFERENCES_PRECISION", "0.8")
@@ -65,12 +64,6 @@ def test_config_says_where_each_value_comes_from(
     assert own.stat().st_mode & 0o777 == project.stat().st_mode & 0o777 == 0o600
     assert kds_call("config", "get", "service.idle_minutes").out == "5\n"
     assert "rewriting.mode" in kds_call("config").out
-
-
-def test_setting_a_value_keeps_comments_and_other_values(
-    own: Path, workspace: Path, kds_call: Run
-) -> None:
-    own.parent.mkdir()
     own.write_text('# mine\nmodel:\n  name: "http://a/#b"  # the fast one\n  timeout_s: 9\n')
     kds_call("config", "set", "model.name", "http://c/#d", "--own")
     assert own.read_text() == (
@@ -115,21 +108,9 @@ def test_logs_show_the_newest_lines_of_hook_and_service(workspace: Path, kds_cal
     assert "started" in kds_call("service", "logs").out
 
 
-def test_a_new_agent_passes_the_check_and_takes_its_message(
-    fitted_workspace: Path, kds_call: Run
+def test_an_agent_is_shown_by_its_name_or_intent_and_a_new_one_passes_the_check(
+    kds_call: Run, fitted_workspace: Path
 ) -> None:
-    path = Path(kds_call("prompts", "new", NEW_AGENT).out.splitlines()[0])
-    assert path == fitted_workspace / "prompts" / "internal" / "deploy-runner.md"
-    agents = data(kds_call("prompts", "list", "--json"))
-    assert {"DEPLOY_RUNNER"} <= {agent["intent"] for agent in agents}
-    report = data(kds_call("prompts", "check", "--json"))
-    assert (report["problems"], report["strays"]) == ([], [])
-    again = kds_call("prompts", "new", NEW_AGENT)
-    assert (again.code, "there is a prompt" in again.err) == (BAD_INPUT, True)
-    assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
-
-
-def test_an_agent_is_shown_by_its_name_or_intent(kds_call: Run) -> None:
     shown = kds_call("prompts", "show", "commit-handler").out
     assert kds_call("prompts", "show", "commit").out == shown
     card = data(kds_call("prompts", "show", "COMMIT", "--json"))
@@ -137,6 +118,15 @@ def test_an_agent_is_shown_by_its_name_or_intent(kds_call: Run) -> None:
     assert (card["name"], bool(card["patterns"])) == ("commit-handler", True)
     assert Path(card["path"]).is_file()
     assert "did you mean COMMIT?" in kds_call("prompts", "show", "COMIT").err
+    path = Path(kds_call("prompts", "new", "deploy-runner").out.splitlines()[0])
+    assert path == fitted_workspace / "prompts" / "internal" / "deploy-runner.md"
+    agents = data(kds_call("prompts", "list", "--json"))
+    assert {"DEPLOY_RUNNER"} <= {agent["intent"] for agent in agents}
+    report = data(kds_call("prompts", "check", "--json"))
+    assert (report["problems"], report["strays"]) == ([], [])
+    again = kds_call("prompts", "new", "deploy-runner")
+    assert (again.code, "there is a prompt" in again.err) == (BAD_INPUT, True)
+    assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
 
 
 def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> None:

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.usefixtures("fitted_workspace")
 NO_ANSWER = 3
 POD = "the pod gets OOMKilled every hour"
 RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
-AGREED = ("Yes, raise it", "k")
 
 
 def test_the_conversation_goes_on_from_process_to_process(
@@ -33,12 +32,20 @@ def test_the_conversation_goes_on_from_process_to_process(
     assert said_in(fitted_workspace) == [FAB, "commit this", "yes"]
 
 
-def test_json_is_one_document(model: FakeProvider, kds_call: Run) -> None:
+def test_json_is_one_document_and_agent_and_model_can_be_chosen(
+    model: FakeProvider, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model.play(Text("a plan"))
     answer = data(kds_call("ask", FAB, "--json"))
     assert (answer["text"], answer["answered"], answer["error"]) == ("a plan", True, None)
     assert (answer["turn"]["agent"], answer["replies"][0]["model"]) == ("work-planner", "fake")
     assert [one["intent"] for one in answer["handoffs"]] == ["EXECUTE", "TEST"]
+    monkeypatch.delenv("KDS_MODEL")
+    model.play()
+    kds_call("ask", FAB, "--agent", "test-generator", "--model", f"{model.url}#other")
+    assert model.asked[0].body["model"] == "other"
+    assert model.asked[0].text.startswith("# Test generator")
+    refused(kds_call("ask", FAB, "--agent", "test-generater"), "did you mean 'test-generator'?")
 
 
 def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
@@ -58,25 +65,23 @@ def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
     ]
 
 
-def test_a_model_that_fails_is_told_of_on_stderr(
+def test_a_model_that_fails_breaks_off_or_says_nothing_is_told_of_on_stderr(
     model: FakeProvider, kds_call: Run, fitted_workspace: Path
 ) -> None:
-    model.play(default=Failure(401, "Incorrect API key provided"))
+    model.play(Failure(401, "Incorrect API key provided"))
     result = kds_call("ask", FAB)
     assert (result.code, result.out) == (NO_ANSWER, "")
     for part in ("Incorrect API key provided", "fix:", "kds ask continue"):
         assert part in result.err
     assert said_in(fitted_workspace) == [FAB]
-
-
-def test_the_agent_and_the_model_can_be_chosen(
-    model: FakeProvider, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KDS_MODEL")
-    kds_call("ask", FAB, "--agent", "test-generator", "--model", f"{model.url}#other")
-    assert model.asked[0].body["model"] == "other"
-    assert model.asked[0].text.startswith("# Test generator")
-    refused(kds_call("ask", FAB, "--agent", "test-generater"), "did you mean 'test-generator'?")
+    model.play(Dead("1. Add"), Text(""), Text("a plan"))
+    cut = kds_call("ask", FAB)
+    assert (cut.code, cut.out) == (NO_ANSWER, "1. Add\n")
+    assert "peer closed connection" in cut.err
+    empty = kds_call("ask", "continue")
+    assert (empty.code, empty.out) == (NO_ANSWER, "")
+    assert "gave no text" in empty.err
+    assert kds_call("ask", "continue").out == "a plan\n"
 
 
 def test_a_conversation_can_be_named_and_resumed(
@@ -91,34 +96,20 @@ def test_a_conversation_can_be_named_and_resumed(
     assert said_in(fitted_workspace) == []
 
 
-def test_an_answer_that_breaks_off_or_is_empty_is_none(model: FakeProvider, kds_call: Run) -> None:
-    model.play(Dead("1. Add"), Text(""), Text("a plan"))
-    cut = kds_call("ask", FAB)
-    assert (cut.code, cut.out) == (NO_ANSWER, "1. Add\n")
-    assert "peer closed connection" in cut.err
-    empty = kds_call("ask", "continue")
-    assert (empty.code, empty.out) == (NO_ANSWER, "")
-    assert "gave no text" in empty.err
-    assert kds_call("ask", "continue").out == "a plan\n"
-
-
-def test_bad_input_names_this_command_and_keeps_nothing(
-    kds_call: Run, fitted_workspace: Path
+def test_a_model_does_not_get_at_the_terminal_and_bad_input_keeps_nothing(
+    kds_call: Run, fitted_workspace: Path, model: FakeProvider
 ) -> None:
     refused(kds_call("ask", ""), "write what you want")
     refused(kds_call("ask", FAB, "--model", "opnai:x"), "did you mean openai:...?")
     assert "did you mean PLAN?" in kds_call("ask", FAB, "--agent", "PLANN").err
     assert said_in(fitted_workspace) == []
-
-
-def test_a_model_does_not_get_at_the_terminal(model: FakeProvider, kds_call: Run) -> None:
     model.play(Text("red\x1b[31m \x1b]52;c;cHduZWQ=\x07 end"))
     out = kds_call("ask", FAB).out
     assert "\x1b" not in out
     assert "\x07" not in out
 
 
-@pytest.mark.parametrize("yes", AGREED)
+@pytest.mark.parametrize("yes", ["Yes, raise it", "k"])
 def test_ask_answers_the_question_of_the_command_before(
     yes: str, model: FakeProvider, kds_call: Run, fitted_workspace: Path
 ) -> None:

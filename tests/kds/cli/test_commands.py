@@ -148,7 +148,9 @@ def test_a_fault_in_kds_is_one_line_without_a_traceback(capsys: pytest.CaptureFi
     )
 
 
-def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
+def test_a_message_that_was_logged_is_loaded_again_and_a_damaged_line_is_a_warning(
+    kds_call: Run, workspace: Path
+) -> None:
     logged = kds_call(
         "context", "log", "--message", "Make it purple", "--intent", "execute", "--context-ref",
         "FAB button", "--session-id", "fab-button-20251103", "--json",
@@ -160,9 +162,6 @@ def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
     assert (entry["user_message"], entry["intent"]) == ("Make it purple", "EXECUTE")
     assert entry["timestamp"].endswith("Z")
     assert "Make it purple" in kds_call("context", "load").out
-
-
-def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -> None:
     (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
     result = kds_call("context", "load", "--json")
     assert json.loads(result.out) == {"entries": []}
@@ -178,7 +177,7 @@ def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
     assert json.loads(result.out)["entries"][0]["user_message"] == "Färbe 🎨"
 
 
-def test_with_json_a_wrong_prompt_file_is_told_with_all_its_problems(
+def test_files_that_are_wrong_are_told_with_all_their_problems(
     kds_call: Run, workspace: Path
 ) -> None:
     path = workspace / "prompts" / "internal" / "mine.md"
@@ -195,9 +194,7 @@ def test_with_json_a_wrong_prompt_file_is_told_with_all_its_problems(
     routed = kds_call("route", "Add a footer", "--json")  # it goes on without that file
     assert data(routed)["agent"] == "work-planner"
     assert f"{path}:3: unknown key 'descripton'" in routed.err
-
-
-def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
+    path.unlink()
     for file, text, line, hint in (
         ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
         ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
@@ -209,6 +206,11 @@ def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, worksp
         assert problem["where"] == f"{path}:{line}"
         assert hint in problem["hint"]
         path.unlink()
+    path = workspace / "fab.dialogue.yaml"
+    path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
+    refused(
+        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
+    )
 
 
 def test_a_home_that_is_not_there_is_no_empty_workspace(
@@ -217,16 +219,6 @@ def test_a_home_that_is_not_there_is_no_empty_workspace(
     monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
     for arguments in (["context", "load"], ["context", "load", "--path"]):
         refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
-
-
-def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
-    kds_call: Run, workspace: Path
-) -> None:
-    path = workspace / "fab.dialogue.yaml"
-    path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
-    refused(
-        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
-    )
 
 
 def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:

@@ -67,7 +67,9 @@ def test_a_database_that_is_not_named_or_away_is_told_of_without_its_password(
     assert "hunter2" not in result.out + result.err
 
 
-def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:
+def test_an_upgrade_makes_the_tables_once_and_a_check_says_what_the_server_is(
+    kds_call: Run, empty: str
+) -> None:
     assert kds_call("db", "check").code == TESTS_FAILED
     made = kds_call("db", "upgrade")
     assert (made.code, made.err) == (0, "")
@@ -75,11 +77,6 @@ def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:
     again = data(kds_call("db", "upgrade", "--json"))
     assert again["before"] == again["after"] > 0
     assert kds_call("db", "upgrade").out.startswith("nothing to do")
-
-
-def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
-    kds_call: Run, named: str
-) -> None:
     result = kds_call("db", "check")
     assert result.code == 0
     for part in ("PostgreSQL", "pgvector", "the database is in order"):

@@ -51,7 +51,7 @@ def docs(kds_call: Run) -> Run:
     return partial(kds_call, "docs")
 
 
-def test_documents_of_every_kind_are_added_and_found(docs: Run) -> None:
+def test_documents_of_every_kind_are_added_found_listed_and_shown(docs: Run) -> None:
     added = docs("add", "shelf")
     assert added.code == 0, added.err
     assert "added     shelf/agreement.md  'Servicing Agreement', 3 sections" in added.out
@@ -66,6 +66,27 @@ def test_documents_of_every_kind_are_added_and_found(docs: Run) -> None:
     ):  # fmt: skip
         hits = data(docs("search", question, "--json"))["hits"]
         assert hits[0]["citation"].casefold() == citation.casefold()
+    listed = docs("show").out
+    assert "Servicing Agreement" in listed
+    assert "shelf/paper.pdf" in listed
+    outline = docs("show", "agreement.md").out
+    assert "Section 2.01 Payments" in outline
+    assert "1 page" in docs("show", "paper.pdf").out
+    assert data(docs("show", "agreement", "--json"))["outline"][1]["title"] == "Definitions"
+    for arguments, said in (
+        (["show", "nothing"], "there is no document 'nothing'"),
+        (["search", "fee", "--only", "nothing"], "no document 'nothing'"),
+        (["search", " "], "fix: say what to look for"),
+    ):
+        refused(docs(*arguments), said)
+    out = docs("search", "What is the Closing Date?", "--why", "--limit", "1").out
+    assert "1. 1.00  Servicing Agreement, Section 1.01 Definitions > Closing Date" in out
+    assert '**"Closing Date"** means June 1, 2024.' in out
+    assert "defines 'Closing Date'" in out
+    assert data(docs("search", "Closing Date", "--json"))["concepts"] == ["Closing Date"]
+    inside = data(docs("search", "date days", "--only", "handbook", "--json"))
+    assert {Path(hit["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
+    assert docs("search", "xylophone").out == "nothing was found\n"
 
 
 def test_nothing_is_made_by_looking(docs: Run, kds_call: Run, workspace: Path) -> None:
@@ -98,7 +119,9 @@ def test_a_second_add_reads_what_changed_and_files_that_have_gone_stay_until_pru
     assert len(data(docs("show", "--json"))["documents"]) == 4
 
 
-def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
+def test_bad_files_are_told_one_by_one_and_removed_documents_are_gone(
+    docs: Run, shelf: Path, workspace: Path
+) -> None:
     (shelf / "bad.pdf").write_bytes(b"no pdf")
     (shelf / "latin.txt").write_bytes(b"caf\xe9")
     result = docs("add", "shelf")
@@ -107,39 +130,6 @@ def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
     assert "kds: shelf/latin.txt: not UTF-8 text (line 1)" in result.err
     assert "fix: save it as UTF-8" in result.err
     assert "5 added, 2 failed" in result.out
-
-
-def test_list_and_show_print_what_there_is(docs: Run) -> None:
-    docs("add", "shelf")
-    listed = docs("show").out
-    assert "Servicing Agreement" in listed
-    assert "shelf/paper.pdf" in listed
-    outline = docs("show", "agreement.md").out
-    assert "Section 2.01 Payments" in outline
-    assert "1 page" in docs("show", "paper.pdf").out
-    assert data(docs("show", "agreement", "--json"))["outline"][1]["title"] == "Definitions"
-    for arguments, said in (
-        (["show", "nothing"], "there is no document 'nothing'"),
-        (["search", "fee", "--only", "nothing"], "no document 'nothing'"),
-        (["search", " "], "fix: say what to look for"),
-    ):
-        refused(docs(*arguments), said)
-
-
-def test_search_prints_citation_text_and_reasons(docs: Run) -> None:
-    docs("add", "shelf")
-    out = docs("search", "What is the Closing Date?", "--why", "--limit", "1").out
-    assert "1. 1.00  Servicing Agreement, Section 1.01 Definitions > Closing Date" in out
-    assert '**"Closing Date"** means June 1, 2024.' in out
-    assert "defines 'Closing Date'" in out
-    assert data(docs("search", "Closing Date", "--json"))["concepts"] == ["Closing Date"]
-    inside = data(docs("search", "date days", "--only", "handbook", "--json"))
-    assert {Path(hit["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
-    assert docs("search", "xylophone").out == "nothing was found\n"
-
-
-def test_removed_documents_are_gone(docs: Run, shelf: Path, workspace: Path) -> None:
-    docs("add", "shelf")
     out = docs("remove", "agreement.md", "handbook").out
     assert "removed 'Servicing Agreement' (shelf/agreement.md)" in out
     assert (shelf / "agreement.md").exists()

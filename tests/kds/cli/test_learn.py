@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.cli.guard import BAD_INPUT
-
-from ..conftest import Run, data, refused
+from ..conftest import BAD_INPUT, Run, data, refused
 
 DASHBOARD = "give the dashboard some love"
 
@@ -23,18 +21,15 @@ def learn(kds_call: Run) -> Run:
     return partial(kds_call, "learn")
 
 
-def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, brain: Path) -> None:
+def test_learning_off_is_said_and_a_damaged_line_leaves_the_rest(
+    kds_call: Run, brain: Path, learn: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kds_call("learn", "teach", DASHBOARD, "PLAN")
     with (brain / "learning.jsonl").open("a") as file:
         file.write("not json\n")
     result = kds_call("learn", "list")
     assert DASHBOARD in result.out
     assert "learning.jsonl:2: invalid JSON" in result.err
-
-
-def test_learning_off_is_said_and_nothing_is_taught(
-    learn: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("KDS_LEARNING", "off")
     assert "off" in learn("list").out
     assert learn("teach", DASHBOARD, "PLAN").code == BAD_INPUT

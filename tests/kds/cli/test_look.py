@@ -4,7 +4,6 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ import pytest
 from kds.brain.memory.memory_store import SqliteStore
 from kds.cli.terminal import spelt
 
-from ..conftest import Result
+from ..conftest import Run
 
-Call = Callable[..., Result]
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -27,12 +25,12 @@ def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def logged(kds_call: Call, workspace: Path) -> Call:
+def logged(kds_call: Run, workspace: Path) -> Run:
     kds_call("context", "log", "--message", "Make it purple", "--intent", "EXECUTE")
     return kds_call
 
 
-def test_a_pipe_gets_no_colour_and_whole_moments(logged: Call) -> None:
+def test_a_pipe_gets_no_colour_and_whole_moments(logged: Run) -> None:
     out = logged("context", "load").out
     assert not ANSI.search(out)
     assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  EXECUTE", out)
@@ -41,7 +39,7 @@ def test_a_pipe_gets_no_colour_and_whole_moments(logged: Call) -> None:
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("plain", ["", "1"])
 def test_a_terminal_gets_local_times_and_colours_but_for_no_color(
-    logged: Call, monkeypatch: pytest.MonkeyPatch, plain: str
+    logged: Run, monkeypatch: pytest.MonkeyPatch, plain: str
 ) -> None:
     monkeypatch.setenv("NO_COLOR", plain)
     out = logged("context", "load").out
@@ -52,7 +50,7 @@ def test_a_terminal_gets_local_times_and_colours_but_for_no_color(
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_no_moment_is_wrapped_on_a_narrow_terminal(
-    logged: Call, monkeypatch: pytest.MonkeyPatch, columns: str
+    logged: Run, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     logged("context", "log", "--message", "a long message " * 9, "--intent", "ASK")
@@ -62,14 +60,14 @@ def test_no_moment_is_wrapped_on_a_narrow_terminal(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_an_error_says_its_fix_in_the_palette(kds_call: Call) -> None:
+def test_an_error_says_its_fix_in_the_palette(kds_call: Run) -> None:
     err = kds_call("nosuch", "thing").err
     assert err.startswith("\x1b[1;31mkds:\x1b[0m no such command")
     assert ANSI.sub("", err).splitlines()[1].startswith("  fix: ")
 
 
 def test_a_chat_takes_its_first_message_as_an_argument(
-    fitted_workspace: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+    fitted_workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     out = kds_call("chat", "I", "want", "to", "add", "a", "FAB", "button").out
@@ -84,7 +82,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_a_pipe_gets_what_was_stored_spelt_out(fitted_workspace: Path, kds_spawn: Call) -> None:
+def test_a_pipe_gets_what_was_stored_spelt_out(fitted_workspace: Path, kds_spawn: Run) -> None:
     with SqliteStore(fitted_workspace / "kds-brain" / "memory.db") as store:
         store.create_session(session_id="s", title=SLY)
         store.append("s", "user", SLY)

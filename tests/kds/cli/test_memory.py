@@ -95,8 +95,8 @@ def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     refused(memory(*arguments), message, fix)
 
 
-def test_sessions_are_listed_and_found_by_id_its_beginning_title_part_of_it_or_last(
-    memory: Run, staging: Session
+def test_sessions_are_listed_found_by_any_name_and_shown_with_their_terms(
+    memory: Run, staging: Session, memory_file: Path
 ) -> None:
     titles = [one["title"] for one in data(memory("show", "--json"))]
     assert titles == ["Dark mode", staging.title]
@@ -108,6 +108,14 @@ def test_sessions_are_listed_and_found_by_id_its_beginning_title_part_of_it_or_l
     for name in (staging.id, staging.id[:8], staging.title, staging.title.upper(), "staging"):
         assert data(memory("show", name, "--json"))["id"] == staging.id
     assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
+    with SqliteStore(memory_file) as store:
+        store.append(staging.id, "system", "You are a wombat.")
+        said = "The time limit is 30 s. It can be raised."
+        store.entities.remember_turn(staging.id, ["time limit"], answer=said)
+    for arguments in (("show", staging.id), ("show", staging.id, "--json")):
+        shown = memory(*arguments).out
+        assert ("Which port" in shown, "time limit" in shown, "30 s" in shown) == (True,) * 3
+        assert "wombat" not in shown, "a system message is not shown"
 
 
 def test_what_is_named_or_old_is_deleted_only_when_told(
@@ -128,28 +136,26 @@ def test_what_is_named_or_old_is_deleted_only_when_told(
     assert [one["title"] for one in data(memory("show", "--json"))] == ["Dark mode"]
 
 
-def test_search_finds_and_explains(memory: Run, staging: Session) -> None:
+def test_search_finds_explains_and_puts_a_context_together_within_its_budget(
+    memory: Run, kds_call: Run, staging: Session
+) -> None:
     found = data(memory("search", "which", "port", "--json"))
-    assert found["query"] == "which port"
     best = found["hits"][0]
-    assert memory("search", "zeppelin").out == "nothing was found\n"
-    assert (best["session"], best["elsewhere"]) == (staging.id, False)
+    assert (found["query"], best["session"], best["elsewhere"]) == ("which port", staging.id, False)
     assert set(best["scores"]) == {"dense", "lexical", "code"}
     assert {"role", "text", "message", "score", "title", "kind", "tokens"} <= set(best)
     assert best["why"]
     assert found["counts"]["lexical"] > 0
     assert found["timings_ms"]["total"] > 0
+    assert memory("search", "zeppelin").out == "nothing was found\n"
     text = memory("search", "staging port", "--explain").out
     assert all(part in text for part in ("Staging uses port 8443.", "why ", "candidates"))
-
-
-def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging: Session) -> None:
-    arguments = ("memory", "search", "which port does staging use", "--budget", "30")
-    found = data(kds_call(*arguments, "--json"))["context"]
-    assert 0 < found["tokens"] <= found["budget_tokens"] == 30
-    assert found["left_out"] > 0
-    printed = kds_call(*arguments)
-    assert printed.out == found["text"] + "\n"
+    budgeted = ("search", "which port does staging use", "--budget", "30")
+    context = data(memory(*budgeted, "--json"))["context"]
+    assert 0 < context["tokens"] <= context["budget_tokens"] == 30
+    assert context["left_out"] > 0
+    printed = memory(*budgeted)
+    assert printed.out == context["text"] + "\n"
     assert "left out for 30 tokens" in printed.err
     budget = data(kds_call("metrics", "--json"))["recalls"]["budget"]
     assert (budget["recalls"], budget["over"]) == (2, 0)
@@ -175,16 +181,15 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
     assert found["hits"][0]["scores"]["dense"] is not None
 
 
-@pytest.mark.parametrize("option", [["--embeddings", "not_there:Model"], []])
 def test_an_embedding_model_that_cannot_be_imported_leaves_words_and_one_warning(
-    memory: Run, staging: Session, option: list[str], monkeypatch: pytest.MonkeyPatch
+    memory: Run, staging: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not option:
+    for options in (["--embeddings", "not_there:Model"], []):
+        lost = memory("search", "staging port", "--json", *options)
+        assert (lost.code, json.loads(lost.out)["hits"][0]["session"]) == (0, staging.id)
+        (line,) = lost.err.splitlines()
+        assert all(part in line for part in ("not_there", "searching by words alone", "install it"))
         monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
-    lost = memory("search", "staging port", "--json", *option)
-    assert (lost.code, json.loads(lost.out)["hits"][0]["session"]) == (0, staging.id)
-    (line,) = lost.err.splitlines()
-    assert all(part in line for part in ("not_there", "searching by words alone", "install it"))
 
 
 def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone(
@@ -199,18 +204,18 @@ def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone
     assert data(memory(*asked))["counts"]["dense"] == 0
 
 
-def test_a_system_message_is_not_shown(memory: Run, memory_file: Path, staging: Session) -> None:
-    with SqliteStore(memory_file) as store:
-        store.append(staging.id, "system", "You are a wombat.")
-    for arguments in (("show", staging.id), ("show", staging.id, "--json")):
-        shown = memory(*arguments)
-        assert "Which port" in shown.out
-        assert "wombat" not in shown.out
-
-
-def test_a_damaged_message_or_title_is_named_and_the_rest_goes_on(
+def test_what_is_damaged_is_named_and_the_rest_goes_on(
     kds_call: Run, memory: Run, memory_file: Path, staging: Session
 ) -> None:
+    with SqliteStore(memory_file) as store, store.database.write() as connection:
+        connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
+    damaged = memory("check")
+    assert (damaged.code, "chunk_fts" in damaged.out) == (TESTS_FAILED, True)
+    assert data(memory("check", "--rebuild", "--json"))["sound"]
+    found = data(memory("check", "--json"))
+    assert (found["sessions"], found["messages"], found["profile_consent"]) == (2, 6, False)
+    assert (found["sound"], found["path"]) == (True, str(memory_file))
+    assert "no consent" in memory("check").out
     with sqlite3.connect(memory_file) as connection:
         connection.execute("UPDATE message SET content = x'ff00fe' WHERE seq = 2")
         connection.execute("UPDATE session SET title = x'ff00fe' WHERE id = ?", (staging.id,))
@@ -225,22 +230,15 @@ def test_a_damaged_message_or_title_is_named_and_the_rest_goes_on(
     assert memory("delete", staging.id, "--yes").code == 0
 
 
-def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path) -> None:
-    with SqliteStore(memory_file) as store, store.database.write() as connection:
-        connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
-    damaged = memory("check")
-    assert damaged.code == TESTS_FAILED
-    assert "chunk_fts" in damaged.out
-    assert data(memory("check", "--rebuild", "--json"))["sound"]
-    found = data(memory("check", "--json"))
-    assert (found["sessions"], found["messages"], found["profile_consent"]) == (2, 6, False)
-    assert (found["sound"], found["path"]) == (True, str(memory_file))
-    assert "no consent" in memory("check").out
-
-
-def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy(
+def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy_and_may_be_markdown(
     memory: Run, staging: Session, workspace: Path, memory_file: Path, kds_spawn: Run
 ) -> None:
+    text = memory("export", "Dark mode", "staging", "--format", "markdown").out
+    assert text.startswith("# Dark mode\n")
+    assert "\n---\n\n# Which port" in text
+    assert "```python\ndef get_user_name(uid):" in text
+    both = memory("export", "last", "--format", "markdown", "--json")
+    assert (both.code, "does not go with Markdown" in both.err) == (BAD_INPUT, True)
     with SqliteStore(memory_file) as store:
         for number in range(400):
             store.append(staging.id, "user", f"{number} {'The deploy ran out of time. ' * 100}")
@@ -258,66 +256,34 @@ def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy(
     assert (len(data(memory("show", "--json"))), piped.err) == (3, "")
 
 
-def test_an_export_may_be_markdown(memory: Run) -> None:
-    both = memory("export", "last", "--format", "markdown", "--json")
-    assert (both.code, "does not go with Markdown" in both.err) == (BAD_INPUT, True)
-    text = memory("export", "Dark mode", "staging", "--format", "markdown").out
-    assert text.startswith("# Dark mode\n")
-    assert "\n---\n\n# Which port" in text
-    assert "```python\ndef get_user_name(uid):" in text
-
-
-def test_the_profile_needs_consent_and_every_use_is_logged(kds_call: Run, workspace: Path) -> None:
-    assert "there is no consent" in kds_call("memory", "profile", "show").out
-    granted = data(kds_call("memory", "consent", "grant", "--for", "my stack", "--json"))
+def test_the_profile_needs_consent_every_use_is_logged_and_revoking_wipes_it_from_the_disk(
+    memory: Run, workspace: Path
+) -> None:
+    assert "there is no consent" in memory("profile", "show").out
+    granted = data(memory("consent", "grant", "--for", "my stack", "--json"))
     assert (granted["given"], granted["purpose"]) == (True, "my stack")
-    arguments = ("name=Ada", "languages=go", "tests=pytest")
-    saved = data(kds_call("memory", "profile", "set", *arguments, "--json"))["profile"]
-    assert (saved["name"], saved["languages"]) == ("Ada", ["go"])
-    changed = kds_call("memory", "profile", "set", "tests=", f"about={PURPLE}")
-    assert PURPLE in changed.out
-    assert "pytest" not in changed.out
-    shown = data(kds_call("memory", "profile", "show", "--json"))["profile"]
+    saved = data(memory("profile", "set", "name=Ada", "languages=go", "tests=pytest", "--json"))
+    assert (saved["profile"]["name"], saved["profile"]["languages"]) == ("Ada", ["go"])
+    changed = memory("profile", "set", "tests=", f"about={PURPLE}").out
+    assert (PURPLE in changed, "pytest" in changed) == (True, False)
+    shown = data(memory("profile", "show", "--json"))["profile"]
     assert (shown["name"], shown["preferences"], shown["about"]) == ("Ada", {}, PURPLE)
-    log = data(kds_call("memory", "consent", "show", "--json"))["events"]
+    log = data(memory("consent", "show", "--json"))["events"]
     assert [one["action"] for one in log] == [
         "granted", "used", "changed", "used", "changed", "used",
     ]  # fmt: skip
     assert PURPLE not in json.dumps(log)
-
-
-def test_nothing_was_found_only_where_the_profile_has_nothing_either(memory: Run) -> None:
-    memory("consent", "grant")
     memory("profile", "set", "database=zzyzx cluster")
     for budget in ([], ["--budget", "300"]):
         found = memory("search", "zzyzx", *budget).out
         assert "zzyzx cluster" in found
         assert "nothing was found" not in found
         assert "nothing was found" in memory("search", "quokka", *budget).out
-
-
-def test_revoking_wipes_the_profile_from_the_disk(
-    kds_call: Run, workspace: Path, memory_file: Path
-) -> None:
-    kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", f"about={PURPLE}")
-    assert "nothing is kept about you; revoked" in kds_call("memory", "consent", "revoke").out
-    for file in (workspace / "kds-brain").rglob("*"):
-        if file.is_file():
-            assert PURPLE.encode() not in file.read_bytes()
-    kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "name=Ada")
-    assert data(kds_call("memory", "profile", "clear", "--json")) == {"cleared": True}
-    assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
-    assert data(kds_call("memory", "consent", "show", "--json"))["given"]
-
-
-def test_a_session_is_shown_with_its_terms_and_where_they_come_from(
-    memory: Run, staging: Session, memory_file: Path
-) -> None:
-    with SqliteStore(memory_file) as store:
-        said = "The time limit is 30 s. It can be raised."
-        store.entities.remember_turn(staging.id, ["time limit"], answer=said)
-    shown = data(memory("show", "staging", "--json"))["terms"]
-    assert [(one["term"], "30 s" in one["snippet"]) for one in shown] == [("time limit", True)]
-    assert "time limit: The time limit is 30 s." in memory("show", "staging").out
+    assert "nothing is kept about you; revoked" in memory("consent", "revoke").out
+    files = [path for path in (workspace / "kds-brain").rglob("*") if path.is_file()]
+    assert [path for path in files if PURPLE.encode() in path.read_bytes()] == []
+    memory("consent", "grant")
+    memory("profile", "set", "name=Ada")
+    assert data(memory("profile", "clear", "--json")) == {"cleared": True}
+    assert memory("profile", "show").out == "the profile is empty\n"
+    assert data(memory("consent", "show", "--json"))["given"]

@@ -36,18 +36,15 @@ def test_every_example_that_ships_reaches_its_own_agent(kds_call: Run, workspace
     assert list(workspace.glob("kds-brain/*")) == []
 
 
-def test_an_agent_of_ones_own_is_counted_by_name(kds_call: Run, workspace: Path) -> None:
+def test_an_agent_of_ones_own_is_counted_and_a_pattern_that_takes_an_example_away_is_a_warning(
+    kds_call: Run, workspace: Path
+) -> None:
     keys = "examples: [deploy to staging, 'roll this out, then run the smoke tests']"
     write(workspace, "deploy-runner", "DEPLOY", keys)
     result = kds_call("prompts", "check")
     assert result.code == 0
     assert result.out.endswith("deploy-runner: 2 of 2\n")
     assert "astray" not in result.err
-
-
-def test_an_example_that_an_exact_pattern_takes_away_is_a_warning(
-    kds_call: Run, workspace: Path
-) -> None:
     keys = "patterns:\n  - {literal: run the tests, weight: 0.9, exact: true}"
     write(workspace, "deploy-runner", "DEPLOY", keys)
     result = kds_call("prompts", "check")

@@ -58,14 +58,7 @@ def test_people_see_expansion_intent_and_agent_and_why_every_step(
         assert part in shown
 
 
-def test_the_file_form_routes(kds_call: Run) -> None:
-    prompt = "#file:KDS/prompts/user/kds.md"
-    for arguments in ([f"{prompt} {FAB}"], [prompt, *FAB.split()]):
-        turn = data(kds_call(*arguments, "--json"))
-        assert (turn["message"], turn["intent"]) == (FAB, "PLAN")
-
-
-def test_the_file_forms_of_the_context(kds_call: Run, fitted_workspace: Path) -> None:
+def test_the_file_forms_route_and_keep_the_context(kds_call: Run, fitted_workspace: Path) -> None:
     manager = "#file:KDS/prompts/internal/conversation-context-manager.md"
     log = 'log --message "Make it purple" --intent EXECUTE --context-ref "FAB button"'
     assert kds_call(f"{manager} {log}").code == 0
@@ -78,6 +71,10 @@ def test_the_file_forms_of_the_context(kds_call: Run, fitted_workspace: Path) ->
     kds_call(manager, *words)
     assert kds_call("#file:KDS/prompts/internal/clear-conversation.md").code == 0
     assert said_in(fitted_workspace) == []
+    prompt = "#file:KDS/prompts/user/kds.md"
+    for arguments in ([f"{prompt} {FAB}"], [prompt, *FAB.split()]):
+        turn = data(kds_call(*arguments, "--json"))
+        assert (turn["message"], turn["intent"]) == (FAB, "PLAN")
 
 
 ODD = {

@@ -93,18 +93,15 @@ def test_one_that_cannot_be_started_costs_a_line(
     assert result.err == "kds: the service was not started: Cannot allocate memory\n"
 
 
-def test_a_service_on_its_way_is_starting(place: Workspace, kds_call: Run) -> None:
+def test_a_service_is_starting_while_it_is_on_its_way_and_is_not_started_twice(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with lifecycle.claim(ServiceAddress()):
         lifecycle.announce(ServiceAddress(), {"pid": 4711})
         early = kds_call("service", "status", "--json")
         assert json.loads(early.out) == {"status": "starting", "pid": 4711}
         assert early.code == NOT_RUNNING
         assert "it answers in some seconds" in kds_call("service", "status").out
-
-
-def test_a_service_is_not_started_twice(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(lifecycle, "COMMAND", REALLY)  # a fork has another number
     monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
     starts = [kds_call("service", "start", how) for how in ("--auto", "--json", "--auto", "--json")]

@@ -26,6 +26,8 @@ from ...agents.openai_server import FakeProvider
 from ...effort import PATIENCE_S
 from ..conftest import FAB, Run, data, refused
 
+pytestmark = pytest.mark.usefixtures("workspace")
+
 
 @pytest.fixture(scope="module")
 def service(
@@ -86,7 +88,6 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}\n"))
 
 
-@pytest.mark.usefixtures("workspace")
 def test_a_login_is_checked_kept_for_the_user_alone_shown_and_forgotten(
     logged_in: Callable[..., str], kds_call: Run, service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +105,6 @@ def test_a_login_is_checked_kept_for_the_user_alone_shown_and_forgotten(
     assert data(kds_call("status", "--json"))["team"] is None
 
 
-@pytest.mark.usefixtures("workspace")
 def test_what_was_said_is_the_persons_own_at_the_service_and_nothing_stays_here(
     logged_in: Callable[..., str], kds_call: Run, workspace: Path
 ) -> None:
@@ -133,9 +133,8 @@ def test_what_was_said_is_the_persons_own_at_the_service_and_nothing_stays_here(
     assert data(kds_call("context", "load", "--json"))["entries"] == []
 
 
-@pytest.mark.usefixtures("workspace")
-def test_sessions_are_renamed_exported_imported_and_deleted_at_the_service(
-    logged_in: Callable[..., str], kds_call: Run, workspace: Path
+def test_sessions_and_a_profile_with_consent_are_kept_and_changed_at_the_service(
+    logged_in: Callable[..., str], kds_call: Run
 ) -> None:
     logged_in()
     kds_call("route", FAB)
@@ -149,13 +148,6 @@ def test_sessions_are_renamed_exported_imported_and_deleted_at_the_service(
     assert "no session is that old" in kept.out
     assert "deleted 1 session" in kds_call("memory", "delete", "last", "--yes").out
     assert len(data(kds_call("memory", "show", "--json"))) == 1
-
-
-@pytest.mark.usefixtures("workspace")
-def test_a_profile_is_kept_at_the_service_with_consent(
-    logged_in: Callable[..., str], kds_call: Run
-) -> None:
-    logged_in()
     refused(kds_call("memory", "profile", "set", "name=Ada"), "there is no consent")
     assert "consent stands" in kds_call("memory", "consent", "grant").out
     assert "Ada" in kds_call("memory", "profile", "set", "name=Ada").out
@@ -163,27 +155,16 @@ def test_a_profile_is_kept_at_the_service_with_consent(
     events = data(kds_call("memory", "consent", "--json"))["events"]
     assert [one["action"] for one in events] == ["granted", "used", "changed", "used"]
     assert "no consent" in kds_call("memory", "consent", "revoke").out
-
-
-@pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize(
-    ("arguments", "fix"),
-    [
+    for arguments, fix in (
         (("memory", "check"), "its operator can"),
         (("memory", "summarize"), "the service does so by itself"),
         (("context", "load", "--path"), "kds context load"),
-    ],
-)
-def test_what_a_service_cannot_do_is_refused_with_what_to_do_instead(
-    logged_in: Callable[..., str], kds_call: Run, arguments: tuple[str, ...], fix: str
-) -> None:
-    logged_in()
-    refused(kds_call(*arguments), "a team's service", fix)
+    ):
+        refused(kds_call(*arguments), "a team's service", fix)
 
 
-@pytest.mark.usefixtures("workspace")
-def test_a_revoked_token_and_a_service_that_is_away_are_told_of(
-    service: str, people: Team, kds_call: Run
+def test_a_login_that_others_can_read_was_revoked_or_leads_nowhere_is_not_used(
+    service: str, people: Team, kds_call: Run, logged_in: Callable[..., str]
 ) -> None:
     token = people.make_token("gone", "ann")
     people.revoke("gone", "ann")
@@ -194,12 +175,6 @@ def test_a_revoked_token_and_a_service_that_is_away_are_told_of(
     keep_login(Login(away, token))
     refused(kds_call("memory", "show"), "does not answer", "kds logout")
     assert f"{away}, the team's service does not answer" in kds_call("status").out
-
-
-@pytest.mark.usefixtures("workspace")
-def test_a_login_that_others_can_read_is_not_used(
-    logged_in: Callable[..., str], kds_call: Run
-) -> None:
     logged_in()
     login_path().chmod(0o640)
     refused(kds_call("route", FAB), "not private to this user", "have it ended")
@@ -209,22 +184,15 @@ def test_a_login_that_others_can_read_is_not_used(
     refused(kds_call("route", FAB), "the login is not safe to use")
 
 
-@pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
+def test_a_token_is_not_asked_for_where_it_must_not_go(kds_call: Run) -> None:
+    for url, message in (
         ("http://team.example", "over http everybody on the way can read the token"),
         ("http://127.0.0.1.team.example", "over http everybody on the way can read the token"),
         ("https://ann:secret@team.example", "holds a user or a password"),
-        ("team.example", "is not an address"),
-        ("https://team.example?x=1", "is not an address"),
+        ("team.example", "is not an address"), ("https://team.example?x=1", "is not an address"),
         ("https://[::1", "is not an address"),
-    ],
-)
-def test_a_token_is_not_asked_for_where_it_must_not_go(
-    kds_call: Run, url: str, message: str
-) -> None:
-    refused(kds_call("login", url), message)
+    ):  # fmt: skip
+        refused(kds_call("login", url), message)
 
 
 class Elsewhere(BaseHTTPRequestHandler):
@@ -259,7 +227,6 @@ def elsewhere() -> Iterator[Quiet]:
         thread.join()
 
 
-@pytest.mark.usefixtures("workspace")
 def test_a_token_follows_no_redirect(
     elsewhere: Quiet, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,7 +236,6 @@ def test_a_token_follows_no_redirect(
     assert Elsewhere.tokens == ["Bearer kds_secret"]
 
 
-@pytest.mark.usefixtures("workspace")
 def test_the_certificate_of_a_service_is_verified(
     elsewhere: Quiet, kds_call: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -347,7 +313,6 @@ def test_documents_of_one_organisation_are_not_those_of_another(
     assert data(kds_call("docs", "search", "notice period", "--json"))["hits"] == []
 
 
-@pytest.mark.usefixtures("workspace")
 def test_what_is_taught_is_taught_to_the_service(
     logged_in: Callable[..., str], kds_call: Run
 ) -> None:
@@ -366,7 +331,6 @@ def test_what_is_taught_is_taught_to_the_service(
     assert "nothing was learned yet" in kds_call("learn", "list").out
 
 
-@pytest.mark.usefixtures("workspace")
 def test_ask_and_chat_talk_with_the_service_and_both_sides_are_remembered_there(
     logged_in: Callable[..., str], kds_call: Run, monkeypatch: pytest.MonkeyPatch,
     workspace: Path, model: FakeProvider,

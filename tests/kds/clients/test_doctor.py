@@ -40,8 +40,8 @@ def service(project: Project, fitted_brain: Path) -> Iterator[Service]:
 
 
 @needs_unix_sockets
-def test_all_is_well_and_a_prompt_comes_through_the_hook_unremembered(
-    project: Project, service: Service
+def test_all_is_well_and_a_hook_that_runs_something_else_is_found_out(
+    project: Project, service: Service, programs: Path
 ) -> None:
     assert project.try_init("claude").code == 0
     checks = project.doctor()
@@ -51,46 +51,32 @@ def test_all_is_well_and_a_prompt_comes_through_the_hook_unremembered(
     assert "running" in checks["service"][0]["found"]
     assert json.loads(project.kds("context", "load", "--json").out) == {"entries": []}
     assert "all is well" in project.kds("doctor").out
-
-
-@needs_unix_sockets
-def test_a_hook_that_runs_something_else_is_found_out(
-    project: Project, service: Service, programs: Path
-) -> None:
-    project.try_init("claude")
     (programs / "kds-hook").write_text("#!/bin/sh\necho broken >&2\n")
-    checks = project.doctor()
-    assert checks.problems == ["the one in .claude/settings.json said nothing: broken"]
-    (programs / "kds-hook").write_text("#!/bin/sh\necho '{\"hookSpecificOutput\": 1}'\n")
-    assert "said nothing: see the hook log" in project.doctor().problems[0]
-    (programs / "kds-hook").write_text("#!/bin/sh\nexit 3\n")
-    assert "ended with 3" in project.doctor().problems[0]
-    (programs / "kds-hook").write_text("#!/no/such/python\n")
-    assert "cannot be run" in project.doctor().problems[0]
+    assert project.doctor().problems == ["the one in .claude/settings.json said nothing: broken"]
+    for script, said in (
+        ("#!/bin/sh\necho '{\"hookSpecificOutput\": 1}'\n", "said nothing: see the hook log"),
+        ("#!/bin/sh\nexit 3\n", "ended with 3"),
+        ("#!/no/such/python\n", "cannot be run"),
+    ):
+        (programs / "kds-hook").write_text(script)
+        assert said in project.doctor().problems[0]
 
 
 @needs_unix_sockets
-@pytest.mark.parametrize(
-    "command",
-    [
-        "echo > ran; kds-hook",
-        "kds-hook || true; echo > ran",
-        "kds-hook $(echo > ran)",
-        "./kds-hook || true",
-        "{here}/kds-hook || true",
-    ],
-)
 def test_a_command_that_came_with_the_project_is_told_and_not_run(
-    project: Project, service: Service, command: str
+    project: Project, service: Service
 ) -> None:
     project.write("kds-hook", "#!/bin/sh\necho > ran\n").chmod(0o755)
-    command = command.format(here=project.folder)
-    group = {"hooks": [{"type": "command", "command": command}]}
-    project.write(".claude/settings.json", json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
-    (finding,) = project.doctor()["hook"]
-    assert not Path("ran").exists()
-    assert finding["mark"] == "note"
-    assert f"not tried: '{command}'" in finding["found"]
+    for command in (
+        "echo > ran; kds-hook", "kds-hook || true; echo > ran", "kds-hook $(echo > ran)",
+        "./kds-hook || true", f"{project.folder}/kds-hook || true",
+    ):  # fmt: skip
+        group = {"hooks": [{"type": "command", "command": command}]}
+        project.write(".claude/settings.json", json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
+        (finding,) = project.doctor()["hook"]
+        assert not Path("ran").exists()
+        assert finding["mark"] == "note"
+        assert f"not tried: '{command}'" in finding["found"]
 
 
 @needs_unix_sockets

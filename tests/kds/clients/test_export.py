@@ -14,6 +14,8 @@ from skills_ref.validator import validate_metadata
 from kds.clients.generated import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
 
+from ..conftest import Run
+
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 AGENT = """---
 name: artist
@@ -24,8 +26,6 @@ examples: [draw a logo, draw an icon]
 ---
 {{ message[4][0]['x'] }}
 """
-
-Call = Callable[..., Any]
 
 
 def _front(path: Path) -> dict[str, Any]:
@@ -41,7 +41,7 @@ CLAUDES_OWN = "disable-model-invocation"
 
 @pytest.mark.parametrize("client", [(), ("--claude",)], ids=["all", "claude"])
 def test_the_reference_validator_accepts_every_skill(
-    workspace: Path, kds_call: Call, client: tuple[str, ...]
+    workspace: Path, kds_call: Run, client: tuple[str, ...]
 ) -> None:
     kds_call("export", "skills", "--to", "out", *client)
     agents = [agent.name for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
@@ -62,7 +62,9 @@ def test_the_reference_validator_accepts_every_skill(
         assert isinstance(fields.get("allowed-tools", ""), str)
 
 
-def test_a_skill_is_static_text_that_tells_where_to_look(workspace: Path, kds_call: Call) -> None:
+def test_a_skill_is_static_text_that_tells_where_to_look_and_claude_leaves_some_to_the_user(
+    workspace: Path, kds_call: Run
+) -> None:
     kds_call("export", "skills", "--to", "out")
     for path in Path("out").rglob("SKILL.md"):
         text = path.read_text(encoding="utf-8")
@@ -75,23 +77,15 @@ def test_a_skill_is_static_text_that_tells_where_to_look(workspace: Path, kds_ca
     assert "`kds route --json`" in door
     assert "- kds-work-planner (PLAN):" in door
     assert "The message of the user" in Path("out/kds-work-planner/SKILL.md").read_text()
-
-
-def test_claude_leaves_what_needs_a_confirmation_to_the_user(
-    workspace: Path, kds_call: Call
-) -> None:
-    kds_call("export", "skills", "--to", "out", "--claude")
-    marked = [
-        path.parent.name
-        for path in Path("out").rglob("SKILL.md")
-        if _front(path).get("disable-model-invocation")
-    ]
-    assert sorted(marked) == ["kds-brain-amnesia", "kds-commit-handler"]
-    assert "mcp__kds__route_message" in _front(Path("out/kds/SKILL.md"))["allowed-tools"]
+    kds_call("export", "skills", "--to", "claudes", "--claude")
+    marked = [one for one in Path("claudes").rglob("SKILL.md") if _front(one).get(CLAUDES_OWN)]
+    confirmed = ["kds-brain-amnesia", "kds-commit-handler"]
+    assert sorted(one.parent.name for one in marked) == confirmed
+    assert "mcp__kds__route_message" in _front(Path("claudes/kds/SKILL.md"))["allowed-tools"]
 
 
 @pytest.mark.parametrize("kind", ["skills", "prompts", "plugin"])
-def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: str) -> None:
+def test_a_second_export_changes_nothing(workspace: Path, kds_call: Run, kind: str) -> None:
     first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
     times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
     again = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
@@ -109,7 +103,7 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: 
     ],
 )
 def test_files_of_others_and_edited_ones_stay_unless_forced(
-    workspace: Path, kds_call: Call, change: Callable[[str], str], reason: str
+    workspace: Path, kds_call: Run, change: Callable[[str], str], reason: str
 ) -> None:
     path = Path("out/kds/SKILL.md")
     kds_call("export", "skills", "--to", "out")
@@ -126,7 +120,7 @@ def test_files_of_others_and_edited_ones_stay_unless_forced(
 
 
 def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
-    workspace: Path, kds_call: Call
+    workspace: Path, kds_call: Run
 ) -> None:
     path = Path("out/kds/SKILL.md")
     kds_call("export", "skills", "--to", "out")
@@ -138,7 +132,7 @@ def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
     assert path.read_bytes() == text.encode()
 
 
-def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call) -> None:
+def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Run) -> None:
     kds_call("export", "plugin", "--to", "out")
     read = {path: json.loads(Path("out", path).read_text()) for path in (
         ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/hooks.json",
@@ -152,7 +146,9 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call
     assert [path.name for path in Path("out/skills").iterdir()] == ["kds"]
 
 
-def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call) -> None:
+def test_what_cannot_be_read_written_or_static_is_named_and_refused(
+    workspace: Path, kds_call: Run
+) -> None:
     path = workspace / "prompts" / "internal" / "artist.md"
     path.parent.mkdir(parents=True)
     path.write_text(AGENT)
@@ -160,9 +156,7 @@ def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call
     assert refused.code == 2
     assert "artist.md" in refused.err
     assert not Path("out").exists()
-
-
-def test_what_cannot_be_read_or_written_is_refused(workspace: Path, kds_call: Call) -> None:
+    path.unlink()
     Path("out/kds/SKILL.md").mkdir(parents=True)
     refused = kds_call("export", "skills", "--to", "out")
     assert refused.code == 2
@@ -174,7 +168,7 @@ def test_what_cannot_be_read_or_written_is_refused(workspace: Path, kds_call: Ca
 @pytest.mark.parametrize("link", ["out", "out/kds", "out/kds/SKILL.md", "made", "made/out/kds"])
 @pytest.mark.parametrize("option", [(), ("--force",)])
 def test_an_export_does_not_write_through_a_link(
-    workspace: Path, kds_call: Call, tmp_path: Path, link: str, option: tuple[str, ...]
+    workspace: Path, kds_call: Run, tmp_path: Path, link: str, option: tuple[str, ...]
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -150,15 +150,6 @@ def _settle(project: Project) -> None:
         project.write(name, text)
 
 
-def test_a_second_run_changes_nothing_and_says_so(project: Project) -> None:
-    _settle(project)
-    project.init(*ALL)
-    before = Snapshot.of(project.folder, without="-")
-    assert project.init(*ALL)["files"] == []
-    assert Snapshot.of(project.folder, without="-") == before
-    assert "nothing to change" in project.try_init(*ALL).out
-
-
 @pytest.mark.parametrize("theirs", [False, True], ids=["empty", "settled"])
 def test_undo_gives_back_every_byte(project: Project, theirs: bool) -> None:
     if theirs:
@@ -227,7 +218,9 @@ def _git(*arguments: str) -> str:
     return subprocess.run([git, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> None:
+def test_a_second_run_changes_nothing_says_so_and_keeps_order_comments_and_layout(
+    project: Project,
+) -> None:
     _settle(project)
     project.init(*ALL)
     settings = Path(".claude/settings.json").read_text()
@@ -238,15 +231,27 @@ def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> N
     )
     assert b"\n" not in vscode.replace(b"\r\n", b"")
     assert Path(".gitignore").read_text().startswith("node_modules\nkds-brain.txt\n# KDS")
+    before = Snapshot.of(project.folder, without="-")
+    assert project.init(*ALL)["files"] == []
+    assert Snapshot.of(project.folder, without="-") == before
+    assert "nothing to change" in project.try_init(*ALL).out
 
 
-def test_an_undo_for_one_client_is_refused(project: Project) -> None:
+def test_an_undo_is_for_all_clients_says_what_stays_and_a_second_one_that_there_is_nothing(
+    project: Project,
+) -> None:
     project.init("claude", "vscode")
     before = Snapshot.of(project.folder)
     refused = project.try_init("--undo", "vscode")
     assert refused.code != 0
     assert "fix: kds init --undo" in refused.err
     assert Snapshot.of(project.folder) == before
+    project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
+    first = project.try_init("--undo").out
+    assert f"{project.folder}/kds-brain stays, with conversations" in first
+    assert "kds service stop" not in first
+    assert first.endswith("taken back; restart the assistants\n")
+    assert project.try_init("--undo").out.endswith("nothing to undo here\n")
 
 
 def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
@@ -264,21 +269,15 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
     assert Snapshot.of(project.folder) == installed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "hook", "mcp"),
-    [
-        ((), True, False),
-        (("--hook",), True, False),
-        (("--mcp",), False, True),
+def test_one_way_is_enough_unless_both_are_asked_for(project: Project) -> None:
+    for arguments, hook, mcp in (
+        ((), True, False), (("--hook",), True, False), (("--mcp",), False, True),
         (("--hook", "--mcp"), True, True),
-    ],
-)
-def test_one_way_is_enough_unless_both_are_asked_for(
-    project: Project, arguments: tuple[str, ...], hook: bool, mcp: bool
-) -> None:
-    assert project.try_init("claude", *arguments).code == 0
-    assert Path(".claude/settings.json").exists() is hook
-    assert Path(".mcp.json").exists() is mcp
+    ):  # fmt: skip
+        assert project.try_init("claude", *arguments).code == 0
+        assert Path(".claude/settings.json").exists() is hook
+        assert Path(".mcp.json").exists() is mcp
+        project.init("--undo")
 
 
 def test_in_a_subfolder_the_top_of_the_repository_is_named(
@@ -328,13 +327,3 @@ def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
     done = project.init("claude", "--workspace=.")
     assert (done["project"], done["notes"]) == (str(sub), [])
     assert project.init("claude")["project"] == str(sub)
-
-
-def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(project: Project) -> None:
-    project.init("claude")
-    project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
-    first = project.try_init("--undo").out
-    assert f"{project.folder}/kds-brain stays, with conversations" in first
-    assert "kds service stop" not in first
-    assert first.endswith("taken back; restart the assistants\n")
-    assert project.try_init("--undo").out.endswith("nothing to undo here\n")

@@ -39,14 +39,10 @@ def _texts(draw: st.DrawFn, depth: int = 2) -> str:
 _documents = _texts().filter(lambda text: text[0] == "{")
 
 
-def _value(text: str) -> object:
-    return parse_json_text(text).value()
-
-
 @given(st.recursive(_leaves, lambda inner: st.lists(inner) | st.dictionaries(_keys, inner)))
 def test_plain_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
-    assert _value(json.dumps(value)) == value
-    assert _value(json.dumps(value, indent="\t")) == value
+    assert parse_json_text(json.dumps(value)).value() == value
+    assert parse_json_text(json.dumps(value, indent="\t")).value() == value
 
 
 @given(_documents, st.data())
@@ -66,7 +62,7 @@ def test_any_part_can_be_taken_out(text: str, data: st.DataObject) -> None:
     for key in path[:-1]:
         container = container[key]  # type: ignore[index]  # the paths come from the tree
     del container[path[-1]]  # type: ignore[attr-defined]
-    assert _value(cut) == expected
+    assert parse_json_text(cut).value() == expected
 
 
 @pytest.mark.parametrize(

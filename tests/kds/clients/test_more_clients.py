@@ -50,14 +50,6 @@ def test_the_plugin_of_opencode_tells_of_starts_prompts_and_ends(
     assert {(one["session_id"], one["cwd"]) for one in calls} == {("s1", "/home/me/shop")}
 
 
-def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(project: Project) -> None:
-    project.init("codex", "--mcp")
-    broken = project.write(".codex/config.toml", "mine = [")
-    project.init("cursor", "--mcp")
-    assert broken.read_text() == "mine = ["
-    assert project.try_init("codex", "--mcp").code == 2
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -77,7 +69,9 @@ def test_a_configuration_of_codex_that_cannot_be_changed_is_refused(
     assert Path(".codex/config.toml").read_text() == text
 
 
-def test_a_server_of_codex_follows_a_program_that_moved(project: Project) -> None:
+def test_a_configuration_of_codex_follows_a_program_that_moved_and_a_broken_one_stops_nobody_else(
+    project: Project,
+) -> None:
     project.write(
         ".codex/config.toml",
         '[mcp_servers.kds]\ncommand = "/old/kds" # once\nargs = ["mcp"]\nenabled = true\n',
@@ -85,6 +79,10 @@ def test_a_server_of_codex_follows_a_program_that_moved(project: Project) -> Non
     project.init("codex", "--mcp")
     entry = read(".codex/config.toml")["mcp_servers"]["kds"]
     assert entry == {"command": "kds", "args": ["mcp"], "enabled": True}
+    broken = project.write(".codex/config.toml", "mine = [")
+    project.init("cursor", "--mcp")
+    assert broken.read_text() == "mine = ["
+    assert project.try_init("codex", "--mcp").code == 2
 
 
 GUARDED = {

@@ -1,6 +1,5 @@
 """Our entries in settings of the user: whatever is there survives, in any order of events."""
 
-import copy
 import json
 import re
 from pathlib import Path
@@ -66,16 +65,12 @@ def _set(settings: SettingsFile, program: str = "kds-hook") -> None:
     settings.set_server("mcpServers", SERVER)
 
 
-def _value(text: str) -> Any:
-    return parse_json_text(text).value()
-
-
 @given(_texts, st.lists(st.sampled_from(["init", "moved", "add", "drop", "undo"]), max_size=6))
 def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
     text: str, steps: list[str]
 ) -> None:
     settings = SettingsFile("s.json", text)
-    expected = copy.deepcopy(_value(text))
+    expected = parse_json_text(text).value()
     for number, step in enumerate(steps):
         if step in ("init", "moved"):
             _set(settings, "kds-hook" if step == "init" else "/opt/kds-hook")
@@ -89,7 +84,7 @@ def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
             settings.text = remove(settings.text, (first,))
             del expected[first]
     settings.take_out_all()
-    left, wanted = _without_empty(_value(settings.text)), _without_empty(expected)
+    left, wanted = _without_empty(parse_json_text(settings.text).value()), _without_empty(expected)
     assert left == wanted
     assert list(left) == list(wanted)
 

@@ -154,12 +154,11 @@ def test_the_folder_of_the_client_decides_about_the_workspace(
     assert paths == [str(elsewhere.parent)] * 2 + [str(workspace)] * 2
 
 
-def test_without_a_workspace_it_is_silent_and_makes_nothing(tmp_path: Path) -> None:
+def test_without_a_workspace_it_is_silent_and_makes_nothing_and_help_says_what_it_is(
+    tmp_path: Path,
+) -> None:
     assert was_silent(run(asked(tmp_path)))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help_says_what_it_is() -> None:
     done = run(b"", "--help")
     assert (done.returncode, done.stdout, b"kds init" in done.stderr) == (0, b"", True)
 
@@ -185,10 +184,7 @@ def drag(connection: socket.socket) -> None:
         (drag, "no answer within 2000 ms"),
         (hang_up, "the service's answer is not HTTP"),
         (OK[:-10], "the service broke off its answer"),
-        (
-            http("200 OK", b" " * (hook.ANSWER_LIMIT + 1)),
-            "the service's answer is larger than 262,144 bytes",
-        ),
+        (http("200 OK", b" " * 262_145), "the service's answer is larger than 262,144 bytes"),
     ],
 )
 def test_an_answer_of_another_kind_is_not_passed_on(

@@ -55,7 +55,10 @@ def test_the_spellings_of_the_clients_are_read(written: dict[str, Any], call: Ho
     assert read_hook(json.dumps(written).encode()) == call
 
 
-def test_half_a_surrogate_pair_becomes_a_mark_of_its_own() -> None:
+def test_the_plan_mode_is_seen_and_half_a_surrogate_pair_becomes_a_mark_of_its_own() -> None:
+    for mode in ("plan", "default", None):
+        call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
+        assert call.planning is (mode == "plan")
     assert read_hook(b'{"prompt": "caf\\udce9 \\ud83d\\ude00"}').prompt == "caf\ufffd \U0001f600"
 
 
@@ -77,12 +80,6 @@ def test_no_input_makes_it_fail_in_another_way(raw: bytes | str) -> None:
     content = raw if isinstance(raw, bytes) else raw.encode()
     with suppress(HookInputError):
         assert isinstance(read_hook(content), HookCall)
-
-
-@pytest.mark.parametrize(("mode", "planning"), [("plan", True), ("default", False), (None, False)])
-def test_the_plan_mode_of_a_client_is_seen(mode: str | None, planning: bool) -> None:
-    call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
-    assert call.planning is planning
 
 
 GOING_ON = (

@@ -29,24 +29,19 @@ def clock() -> MinuteClock:
 in_files = pytest.mark.parametrize("either_engine", ["files"], indirect=True)
 
 
-def kinds(place: Workspace) -> list[tuple[str, str, str]]:
-    return [(one.kind, one.text, one.intent) for one in Learning(place).events.load().events]
-
-
-def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
+def test_ordinary_turns_and_learning_that_is_off_leave_nothing(
+    place: Workspace, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = Conversations.open(place)
     for message in ("I want to add a FAB button", "Make it purple", "No, that's wrong"):
         here.route(message)
     assert kept() == (None, None)
     assert not list(place.brain.glob("lear*"))
-
-
-def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KDS_LEARNING", "off")
     here = Conversations.open(place)
     here.route(DASHBOARD)
     here.route("I meant plan it")
-    assert kinds(place) == []
+    assert Learning(place).events.load().events == ()
 
 
 def test_the_same_correction_is_offered_once_and_changes_nothing_by_itself(
@@ -144,17 +139,14 @@ def test_what_names_no_other_intent_or_says_more_teaches_nothing(message: str) -
     assert sign_in(turn(message), NAMES) is None
 
 
-def test_a_correction_is_about_the_message_not_about_the_complaint() -> None:
+def test_a_correction_is_about_a_message_that_can_be_an_example_not_about_the_complaint() -> None:
     complaint = ContextEntry(AT, "No, that's wrong", "CORRECT")
     event = sign_in(turn("I meant plan it", BEFORE, complaint), NAMES)
     assert event is not None
     assert event.text == BEFORE.user_message
-
-
-@pytest.mark.parametrize("text", ["do it", "use password: hunter2hunter2 there", "x = load(1, 2)"])
-def test_what_cannot_be_an_example_is_not_even_recorded(text: str) -> None:
-    entry = ContextEntry(AT, text, "EXECUTE")
-    assert sign_in(turn("I meant plan it", entry), NAMES) is None
+    for text in ("do it", "use password: hunter2hunter2 there", "x = load(1, 2)"):
+        entry = ContextEntry(AT, text, "EXECUTE")
+        assert sign_in(turn("I meant plan it", entry), NAMES) is None
 
 
 @given(st.text(max_size=100), st.text(max_size=60))

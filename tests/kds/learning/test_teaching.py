@@ -26,7 +26,7 @@ def intent_of(message: str, place: Workspace) -> str:
 
 
 def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
-    place: Workspace, learned: LockedText
+    place: Workspace, learned: LockedText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned.replace(MINE.encode())
     assert intent_of(DASHBOARD, place) != "PLAN"
@@ -38,6 +38,9 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     Learning(place).undo(done.example.id)
     assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    with pytest.raises(LearningError, match="learning is off"):
+        teach(place, DASHBOARD, "PLAN")
 
 
 def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) -> None:
@@ -100,14 +103,6 @@ def test_what_can_be_no_example_says_why(
     assert TOKEN not in str(caught.value)
     assert len(str(caught.value)) < 300
     assert kept() == before
-
-
-def test_nothing_is_taught_while_learning_is_off(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_LEARNING", "off")
-    with pytest.raises(LearningError, match="learning is off"):
-        teach(place, DASHBOARD, "PLAN")
 
 
 def test_a_secret_is_marked_before_anything_is_stored(place: Workspace) -> None:

@@ -17,10 +17,10 @@ Post = Callable[..., httpx2.Response]
 
 @pytest.fixture
 def post(http_server: HttpServer) -> Post:
-    def send(**headers: str) -> httpx2.Response:
+    def send(body: object = INITIALIZE, **headers: str) -> httpx2.Response:
         given = ACCEPT | {"Authorization": f"Bearer {http_server.token}"} | headers
         given = {name: value for name, value in given.items() if value}
-        return httpx2.post(http_server.url, json=INITIALIZE, headers=given, timeout=PATIENCE_S)
+        return httpx2.post(http_server.url, json=body, headers=given, timeout=PATIENCE_S)
 
     return send
 
@@ -35,24 +35,15 @@ def test_a_conversation_works_over_http(connect: Connect, mode: str) -> None:
     assert talk.do("read_resource", "kds://prompts/kds").contents
 
 
-@pytest.mark.parametrize("token", ["", "Bearer wrong", "Basic a2RzOmtkcw=="])
-def test_without_the_token_nobody_comes_in(post: Post, token: str) -> None:
-    answer = post(Authorization=token)
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"] == "Bearer"
-    assert "service.token" in answer.json()["error"]["hint"]
-
-
-@pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
-def test_a_name_and_a_page_from_elsewhere_are_refused(post: Post, header: dict[str, str]) -> None:
-    assert post(**header).status_code == 403
-
-
-def test_a_body_beyond_the_limit_is_refused(http_server: HttpServer) -> None:
-    headers = ACCEPT | {"Authorization": f"Bearer {http_server.token}"}
-    large: dict[str, Any] = INITIALIZE | {"padding": "x" * 1_000_001}
-    answer = httpx2.post(http_server.url, json=large, headers=headers, timeout=PATIENCE_S)
-    assert answer.status_code == 413
+def test_who_has_no_token_comes_from_elsewhere_or_sends_too_much_is_refused(post: Post) -> None:
+    for token in ("", "Bearer wrong", "Basic a2RzOmtkcw=="):
+        answer = post(Authorization=token)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert "service.token" in answer.json()["error"]["hint"]
+    for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        assert post(**header).status_code == 403
+    assert post(INITIALIZE | {"padding": "x" * 1_000_001}).status_code == 413
 
 
 @pytest.mark.parametrize(

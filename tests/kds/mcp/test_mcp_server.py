@@ -68,18 +68,14 @@ def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Ta
 
 @pytest.mark.parametrize(
     ("sent", "read"),
-    [
-        ('"\\ud83d make it purple"', "\ufffd make it purple"),
-        ('"\\ud83d\\ude00 hi"', "\U0001f600 hi"),
-    ],
+    [("\\ud83d purple", "\ufffd purple"), ("\\ud83d\\ude00 hi", "\U0001f600 hi")],
 )
 def test_half_a_character_is_answered_as_a_replacement_character(
     workspace: Path, environment: dict[str, str], sent: str, read: str
 ) -> None:
-    call = (
-        '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_search", '
-    )
-    call += f'"arguments": {{"query": {sent}}}}}}}'
+    params = {"name": "memory_search", "arguments": {"query": "SENT"}}
+    call = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+    call = call.replace("SENT", sent)
     answer = serve(workspace, environment, json.dumps(INITIALIZE), INITIALIZED, call)[-1]
     assert answer["id"] == 2
     assert answer["result"]["structuredContent"]["query"] == read

@@ -25,20 +25,16 @@ def held(mcp_workspace: Path) -> SqliteStore:
     return store
 
 
-def test_a_search_finds_what_was_said_and_where(stdio: Talk, held: SqliteStore) -> None:
+def test_a_search_finds_what_was_said_and_where_or_tells_that_there_is_no_such_session(
+    stdio: Talk, held: SqliteStore
+) -> None:
     found = stdio.data("memory_search", query="when does line 12 leave", limit=3)
     best = found["hits"][0]
     assert (best["text"].strip(), best["session"], best["title"]) == (BUS, "bus", "Timetables")
     assert best["why"]
-
-
-def test_a_search_in_one_session_marks_what_is_of_another(stdio: Talk, held: SqliteStore) -> None:
     found = stdio.data("memory_search", query="nextBusAt", session="Lunch")
     assert found["hits"][0]["elsewhere"]
     assert found["hits"][0]["kind"] == "code"
-
-
-def test_a_session_that_is_not_there_is_told(stdio: Talk, held: SqliteStore) -> None:
     assert "no session 'supper'" in stdio.text("memory_search", query="bus", session="supper")
 
 

@@ -39,22 +39,16 @@ def test_a_prompt_is_rendered_for_its_message_and_nothing_is_remembered(stdio: T
     assert "# Code executor" in message.content.text
     assert "Make the FAB button purple" in message.content.text
     assert stdio.data("context_clear")["cleared"] == 1
-
-
-def test_the_entrance_renders_the_agent_that_the_message_is_for(stdio: Talk) -> None:
     found = stdio.do("get_prompt", "kds", {"message": "I want to add a FAB button"})
     assert "# Work planner" in found.messages[0].content.text
 
 
-def test_the_context_is_a_resource(stdio: Talk) -> None:
+def test_the_context_and_the_prompts_are_resources(stdio: Talk) -> None:
     stdio.data("route_message", message="Add a footer", conversation="resource/one two")
     view = json.loads(read(stdio, "kds://context/resource%2Fone%20two"))
     assert view["conversation"] == "resource/one two"
     assert [entry["user_message"] for entry in view["entries"]] == ["Add a footer"]
     assert json.loads(read(stdio, "kds://context"))["conversation"] is None
-
-
-def test_the_prompts_are_resources(stdio: Talk) -> None:
     listed = {resource.uri for resource in stdio.do("list_resources").resources}
     summaries = json.loads(read(stdio, "kds://prompts"))
     assert {f"kds://prompts/{summary['name']}" for summary in summaries} <= listed

@@ -56,13 +56,20 @@ def test_a_question_that_leans_on_the_one_before_and_names_nothing_is_searched_w
     assert "2 percent of the amount" in reply.chunks[0].text
 
 
-def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> None:
+def test_what_is_known_of_a_session_counts_later_and_is_not_known_in_another(
+    service: QueryService,
+) -> None:
     talk(service, "Tell me about the late fee.")
     context = tuple(Message("user", text) for text in ("Hello there.", "Thanks."))
     reply = service.ask(Query("How much is it?", session="s", context=context))
     assert reply.rewritten_query == "How much is the late fee?"
     assert reply.session is not None
     assert reply.session.hit
+    talk(service, ASKED, session="one")
+    (reply,) = talk(service, THEN, session="two")
+    assert reply.rewritten_query == THEN
+    assert reply.session is not None
+    assert not reply.session.hit
 
 
 def test_without_a_model_a_term_keeps_what_the_passage_says_of_it(service: QueryService) -> None:
@@ -74,14 +81,6 @@ def test_without_a_model_a_term_keeps_what_the_passage_says_of_it(service: Query
     other = service.memory.store.entities.load("two")
     assert other is not None
     assert not any(one.snippet for one in other.recent if one.term == "Zebra Clause")
-
-
-def test_sessions_do_not_see_each_other(service: QueryService) -> None:
-    talk(service, ASKED, session="one")
-    (reply,) = talk(service, THEN, session="two")
-    assert reply.rewritten_query == THEN
-    assert reply.session is not None
-    assert not reply.session.hit
 
 
 def test_a_passage_of_a_conversation_names_its_day_session_and_speaker(
@@ -103,13 +102,17 @@ def test_the_document_that_a_session_is_about_steers_its_searches(service: Query
     assert {chunk.document for chunk in steered.chunks if chunk.bias > 1} == {"Bakery Handbook"}
 
 
-def test_a_session_remembers_what_it_is_about_and_not_what_was_said_in_passing(
+def test_a_session_remembers_what_it_is_about_and_forgets_it_with_the_topic(
     service: QueryService,
 ) -> None:
     reply = talk(service, ASKED, THEN, "Can a notice be given in writing on a Sunday?")[-1]
     assert reply.session is not None
     assert "Determination Date" in reply.session.memory
     assert {"weekend", "writing", "Sunday"}.isdisjoint(reply.session.memory)
+    (reply,) = talk(service, "Actually, let's work on dark mode first")
+    assert {chunk.bias for chunk in reply.chunks} <= {1.0}
+    assert reply.session is not None
+    assert "Determination Date" not in reply.session.memory
 
 
 @pytest.mark.parametrize(
@@ -132,14 +135,6 @@ def test_terms_that_were_named_together_are_remembered_apart_and_without_their_v
     reply = talk(service, *asked)[-1]
     assert reply.session is not None
     assert set(reply.session.memory) == terms
-
-
-def test_a_change_of_topic_forgets_the_document_of_the_turns_before(service: QueryService) -> None:
-    talk(service, ASKED)
-    (reply,) = talk(service, "Actually, let's work on dark mode first")
-    assert {chunk.bias for chunk in reply.chunks} <= {1.0}
-    assert reply.session is not None
-    assert "Determination Date" not in reply.session.memory
 
 
 def test_with_the_session_memory_switched_off_the_messages_still_serve(
@@ -186,16 +181,13 @@ def row(session: str, turn: int, *, hit: bool) -> Metric:
     return Metric(AT, QUERY, query_metric(reply, SessionTurn(session, turn, hit=hit)))
 
 
-def test_only_turns_from_the_third_on_count() -> None:
+def test_turns_from_the_third_on_count_without_a_word_of_what_was_asked() -> None:
     rows = [
         *(row("one", turn, hit=turn in (2, 3)) for turn in (1, 2, 3, 4)),
         row("two", 1, hit=False),
     ]  # fmt: skip
     found = session_hits([*rows, Metric(AT, "turn", {"hit": True, "turn": 9})])
     assert found == {"sessions": 2, "turns": 5, "later_turns": 2, "hits": 1, "hit_rate": 0.5}
-
-
-def test_a_record_holds_no_word_of_the_question_or_of_its_session() -> None:
     text = str(row("my-session", 1, hit=True).data)
     assert "secret" not in text
     assert "my-session" not in text

@@ -111,11 +111,7 @@ def _memories(messages: Any, *queries: Any) -> str:
 @pytest.mark.parametrize(
     ("messages", "query", "problem"),
     [
-        (
-            [{"id": "m1", "content": None}],
-            {},
-            "'content' (in item 1, conversations, item 1, messages",
-        ),
+        ([{"id": "m1", "content": None}], {}, "'content' (in item 1, conversations, item 1"),
         ([{"content": "x"}], {}, "key 'id' (in item 1, conversations, item 1, messages, item 1)"),
         (MESSAGES, {"relevant": ["x"]}, "has no message 'x' in 'c'"),
         (MESSAGES, {"conversation": "d"}, "has no conversation 'd'"),

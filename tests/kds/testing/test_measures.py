@@ -1,6 +1,7 @@
 """The measures of `kds eval` on examples with a plain outcome."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import starmap
 from pathlib import Path
@@ -235,11 +236,7 @@ def test_weights_are_tuned_where_others_do_better_on_conversations_not_searched_
     assert [half["ndcg_at_5"] for half in halves] == [1.0, 1.0, pytest.approx(0.631, abs=1e-3)]
     alone = [_retrieved("a", [("a", None, 1.0)]) for _ in range(7)]
     found = retrieval.tuned(alone, DEFAULT, dense=False)
-    assert found["weights"] == {
-        "alpha": DEFAULT.alpha,
-        "beta": DEFAULT.beta,
-        "gamma": DEFAULT.gamma,
-    }
+    assert found["weights"] == asdict(DEFAULT)
     assert found["searched_on"]["queries"] == 4
 
 

@@ -46,14 +46,9 @@ def report(*metrics: Metric, span: timedelta = WEEK) -> dict[str, Any]:
 
 
 def test_a_turn_is_corrected_when_the_next_one_of_its_conversation_is_correct() -> None:
-    found = report(
-        turn(0, "EXECUTE"),
-        turn(1, "PLAN", conversation="b"),
-        turn(2, "CORRECT"),
-        turn(3, "EXECUTE"),
-        turn(4, "TEST"),
-    )["turns"]
-    assert found["corrections"] == {
+    said = ("EXECUTE", "a"), ("PLAN", "b"), ("CORRECT", "a"), ("EXECUTE", "a"), ("TEST", "a")
+    turns = (turn(minute, one, conversation=talk) for minute, (one, talk) in enumerate(said))
+    assert report(*turns)["turns"]["corrections"] == {
         "judged": 2, "corrected": 1, "accuracy": 0.5, "by_intent": {"EXECUTE": 1},
     }  # fmt: skip
 
