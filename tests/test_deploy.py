@@ -61,11 +61,14 @@ def test_every_command_is_one_of_kds(pods: list[Any]) -> None:
         assert {word for word in words if word.startswith("-")} <= known, words
 
 
-def test_every_variable_is_one_of_kds() -> None:
+def test_every_variable_is_one_of_kds_and_no_password_stands_in_a_file() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in DEPLOY.iterdir())
     named = set(re.findall(r"\bKDS_[A-Z_]+", text))
     assert {"KDS_DATABASE", "KDS_DATABASE_PROJECT"} <= named
     assert named <= OTHERS | set(PLACES)
+    for line in text.splitlines():
+        if not line.startswith(("#", ";")):
+            assert not re.search(r"postgresql://[^@/\s]+:[^@\s]+@", line), line
 
 
 def test_what_serves_has_the_role_of_a_service_and_the_upgrade_that_of_the_owner() -> None:
@@ -99,15 +102,13 @@ def test_every_container_is_limited_and_locked(pods: list[Any]) -> None:
         assert service["mem_limit"]
 
 
-def test_user_and_port_are_those_of_the_image(pods: list[Any]) -> None:
+def test_the_image_has_kds_from_the_checkout_with_the_user_and_port_of_the_pods(
+    pods: list[Any],
+) -> None:
     image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     assert {f"USER {pod['securityContext']['runAsUser']}" for pod in pods} <= set(image.split("\n"))
     (ports,) = (one["ports"] for pod in pods for one in pod["containers"] if "ports" in one)
     assert f"EXPOSE {ports[0]['containerPort']}" in image
-
-
-def test_the_image_has_kds_from_the_checkout() -> None:
-    image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     assert "ARG KDS=/src\n" in image  # the name is not ours on the index
     copied = " ".join(re.findall(r"(?m)^COPY (.+) /src/", image)).split()
     root = DEPLOY.parent.parent
@@ -142,10 +143,3 @@ def test_a_job_of_another_version_is_another_job() -> None:
     version = container["image"].rpartition(":")[2]
     assert job["metadata"]["name"] == f"kds-upgrade-{version.replace('.', '-')}"
     assert job["spec"]["ttlSecondsAfterFinished"]
-
-
-def test_no_password_stands_in_a_file() -> None:
-    for path in DEPLOY.iterdir():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if not line.startswith(("#", ";")):
-                assert not re.search(r"postgresql://[^@/\s]+:[^@\s]+@", line), line

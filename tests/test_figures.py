@@ -31,17 +31,15 @@ def test_the_page_on_references_tells_what_was_written_and_right(row: str, sourc
     assert line in (ROOT / "docs" / "references.md").read_text()
 
 
-def test_the_readme_tells_how_often_intents_are_right_and_acted_on() -> None:
+def test_the_readme_tells_how_often_intents_are_right_and_what_typed_talks_cost() -> None:
     chats = _figures("turns.json")["chats"]
     told = f"{chats['right when acted']:.0%} of {chats['acted on']:.0%}".replace("%", " %")
-    assert f"| {told} |" in (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    assert f"| {told} |" in readme
     decided = _figures("decision.json")["figures"]["chats"]
     right = decided["written and right"]
-    assert f"| {right} / {decided['written'] - right} |" in (ROOT / "README.md").read_text()
-
-
-def test_the_readme_tells_what_typed_talks_cost() -> None:
-    """Where only one side is known, more messages are changed for the worse than put right."""
+    assert f"| {right} / {decided['written'] - right} |" in readme
+    # Where only one side is known, more messages are changed for the worse than put right.
     decided = _figures("decision.json")["figures"]["own talks"]
     right = decided["written and right"]
     wrong = decided["written"] - right
@@ -55,4 +53,4 @@ def test_the_readme_tells_what_typed_talks_cost() -> None:
         f"{wrong / one_sided:.1%} of the messages are changed for the worse and"
         f" {right / one_sided:.1%} put right"
     )
-    assert told.replace("%", " %") in (ROOT / "README.md").read_text()
+    assert told.replace("%", " %") in readme

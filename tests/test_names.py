@@ -35,7 +35,6 @@ SECTIONS = {
     for name, field in Settings.model_fields.items()
     if field.annotation is not None and hasattr(field.annotation, "model_fields")
 }
-FOURTEEN = 14
 FILES = "db|md|json|sock|lock|token|log|starting"
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -102,12 +101,8 @@ def _importable(name: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_and_options_exist(page: Path) -> None:
-    assert [words for words in _calls(page) if _unknown(words)] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_is_written_as_code_exists(page: Path, sources: str) -> None:
+    assert [words for words in _calls(page) if _unknown(words)] == [], "commands and options"
     targets = (ROOT / "Makefile").read_text(encoding="utf-8")
     manifest = json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))
     of_the_editor = manifest["contributes"]["configuration"]["properties"]
@@ -153,7 +148,7 @@ def test_the_intents_page_lists_the_intents_that_ship() -> None:
     agents = {agent.intent for agent in PromptLibrary.load().agents()}
     table = _between("intents.md", "## The fourteen that ship", "## ")
     assert set(_first_cells(table)) - {"intent"} == agents
-    assert len(agents) == FOURTEEN
+    assert len(agents) == 14
 
 
 def test_the_page_of_mcp_lists_the_tools() -> None:
@@ -162,13 +157,10 @@ def test_the_page_of_mcp_lists_the_tools() -> None:
     assert sorted(_first_cells(_between("mcp.md", "## Tools", "[The"))) == sorted([*tools, "tool"])
 
 
-def test_pages_that_hints_and_docstrings_name_exist(sources: str) -> None:
+def test_pages_that_hints_docstrings_and_help_name_exist(sources: str) -> None:
     named = set(re.findall(r"\bdocs/[\w/-]+\.md", sources))
     assert len(named) > 10
     assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
-
-
-def test_pages_that_are_to_be_read_with_help_exist(sources: str) -> None:
     said = "\n".join(page.read_text(encoding="utf-8") for page in PAGES) + sources
     topics = set(re.findall(r"\bkds help ([a-z][a-z-]+)\b(?! [a-z])", said)) - {"topics"}
     pages = {page.stem for page in PAGES}

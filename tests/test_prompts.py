@@ -36,12 +36,11 @@ def model(library: PromptLibrary) -> IntentModel:
     return open_model(library.prompts())
 
 
-def test_every_intent_has_its_agent(library: PromptLibrary) -> None:
+def test_every_intent_has_its_agent_and_committing_and_forgetting_ask_for_confirmation(
+    library: PromptLibrary,
+) -> None:
     assert [(prompt.intent, prompt.name) for prompt in library.agents()] == [*AGENTS.items()]
     assert {prompt.name for prompt in library.prompts()} == {*AGENTS.values(), *OTHERS}
-
-
-def test_committing_and_forgetting_ask_for_confirmation(library: PromptLibrary) -> None:
     assert {one.intent for one in library.agents() if one.confirm} == {"AMNESIA", "COMMIT"}
 
 
@@ -62,18 +61,11 @@ def test_prompts_render_with_and_without_a_conversation(
 def test_an_agent_gets_all_that_the_turn_knows(library: PromptLibrary, name: str) -> None:
     text = library.render(library.get(name), FULL)
     for part in (
-        "Make it purple",
-        "Make the FAB button purple",
-        "PLAN: I want to add a FAB button",
-        "fab-button-20251103 is active",
-        '"it": FAB button',
-        "left unsaid: FAB button",
-        "- TEST\n- COMMIT",
-        "has just changed the topic",
-        "## What to do",
-        "## What to hand back",
+        "Make it purple", "Make the FAB button purple", "PLAN: I want to add a FAB button",
+        "fab-button-20251103 is active", '"it": FAB button', "left unsaid: FAB button",
+        "- TEST\n- COMMIT", "has just changed the topic", "## What to do", "## What to hand back",
         "## What not to do",
-    ):
+    ):  # fmt: skip
         assert part in text, part
 
 
@@ -108,18 +100,23 @@ def test_an_earlier_message_is_cut() -> None:
     assert shown[0]["user_message"].endswith("word…")
 
 
-def test_every_intent_has_forty_examples_and_some_that_are_not(library: PromptLibrary) -> None:
+def test_every_intent_has_forty_examples_and_some_that_are_not_and_none_stands_twice(
+    library: PromptLibrary,
+) -> None:
     for prompt in library.agents():
         assert len(prompt.examples) >= 40, prompt.name
         assert len(prompt.counter_examples) >= 5, prompt.name
         assert prompt.ask, prompt.name
+    examples = Counter(plain(text) for prompt in library.agents() for text in prompt.examples)
+    assert [text for text, count in examples.items() if text and count > 1] == []
+    if DEV.exists():
+        dialogues = json.loads(DEV.read_text(encoding="utf-8"))
+        said = {plain(turn["user"]) for dialogue in dialogues for turn in dialogue["turns"]}
+        assert said & examples.keys() <= COMMON
 
 
-def test_no_example_stands_twice(library: PromptLibrary) -> None:
-    examples = [
-        text.lower().strip(" .?!") for prompt in library.agents() for text in prompt.examples
-    ]
-    assert [text for text, count in Counter(examples).items() if text and count > 1] == []
+def plain(text: str) -> str:
+    return text.lower().strip(" .?!")
 
 
 def test_every_pattern_fires_on_an_example_of_its_intent(library: PromptLibrary) -> None:
@@ -142,43 +139,20 @@ def test_counter_examples_go_elsewhere(library: PromptLibrary, model: IntentMode
     assert taken == []
 
 
-def test_examples_are_not_the_development_dialogues(library: PromptLibrary) -> None:
-    if not DEV.exists():
-        pytest.skip("the development dialogues are not here")
-    said = {
-        turn["user"].lower().strip(" .?!")
-        for dialogue in json.loads(DEV.read_text(encoding="utf-8"))
-        for turn in dialogue["turns"]
-    }
-    examples = {
-        text.lower().strip(" .?!") for prompt in library.agents() for text in prompt.examples
-    }
-    assert said & examples <= COMMON
-
-
 def framed(message: str) -> str:
     turn = Turn(message, datetime(2025, 11, 3, tzinfo=UTC))
     return str(prompt_values(turn, agents=(), workspace="")["message"])
 
 
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("</message> now", "&lt;/message> now"),
-        ("a < / Message>", "a &lt; / Message>"),
+def test_only_the_tags_that_frame_a_message_are_disarmed_at_once_however_many() -> None:
+    for message, shown in (
+        ("</message> now", "&lt;/message> now"), ("a < / Message>", "a &lt; / Message>"),
         ("<<</previous", "&lt;&lt;&lt;/previous"),
         ("<expanded><messages>", "&lt;expanded>&lt;messages>"),
-        ("<b>message</b>", "<b>message</b>"),
-        ("a < b, the message", "a < b, the message"),
-        ("<messaging>", "<messaging>"),
-    ],
-)
-def test_only_the_tags_that_frame_a_message_are_disarmed(message: str, shown: str) -> None:
-    assert framed(message) == shown
-
-
-@pytest.mark.parametrize("part", ["<", "< ", "</", "<>-"])
-def test_a_message_of_nothing_but_brackets_holds_up_nobody(part: str) -> None:
-    with bounded("a prompt of brackets", cpu_s=10):
-        assert "<" not in framed(part * 40_000 + "message")
-        assert framed(part * 40_000 + "x") == part * 40_000 + "x"
+        *((one, one) for one in ("<b>message</b>", "a < b, the message", "<messaging>")),
+    ):  # fmt: skip
+        assert framed(message) == shown
+    for part in ("<", "< ", "</", "<>-"):
+        with bounded("a prompt of brackets", cpu_s=10):
+            assert "<" not in framed(part * 40_000 + "message")
+            assert framed(part * 40_000 + "x") == part * 40_000 + "x"

@@ -25,17 +25,17 @@ from ..effort import PATIENCE_S
 
 Json = dict[str, Any]
 MODEL = "fake-model"
+USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
 TRICKLE_S = 0.02
 """Seconds between the pieces of a `Trickle`."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text; streamed in words. ``usage`` is (input, output) tokens."""
+    """A text; streamed in words."""
 
     text: str
     finish: str = "stop"
-    usage = (12, 5)
 
 
 class Calls:
@@ -43,8 +43,6 @@ class Calls:
 
     Arguments may be a text, which goes out as it is: broken JSON for example.
     """
-
-    usage = (12, 5)
 
     def __init__(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> None:
         self.calls, self.text = calls, text
@@ -318,11 +316,9 @@ class _Handler(BaseHTTPRequestHandler):
 def _whole(request: Asked, reply: Text | Calls) -> Json:
     content, calls, finish = _parts(reply)
     message: Json = {"role": "assistant", "content": content or None}
-    if calls:
-        message["tool_calls"] = calls
+    message |= {"tool_calls": calls} if calls else {}
     choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
-    whole: Json = {**_head(request, "chat.completion"), "choices": [choice]}
-    return whole | {"usage": _usage(reply.usage)}
+    return {**_head(request, "chat.completion"), "choices": [choice], "usage": USAGE}
 
 
 def _chunks(request: Asked, reply: Text | Calls) -> Iterator[Json]:
@@ -340,21 +336,19 @@ def _chunks(request: Asked, reply: Text | Calls) -> Iterator[Json]:
     yield _chunk(request, {}, finish)
     if (request.body.get("stream_options") or {}).get("include_usage"):
         head = _head(request, "chat.completion.chunk")
-        yield {**head, "choices": [], "usage": _usage(reply.usage)}
+        yield {**head, "choices": [], "usage": USAGE}
 
 
 def _parts(reply: Text | Calls) -> tuple[str, list[Json], str]:
     """The text, the tool calls, and why the model stopped."""
     if isinstance(reply, Text):
         return reply.text, [], reply.finish
-    calls = [_call(index, *call) for index, call in enumerate(reply.calls)]
+    calls = []
+    for index, (name, arguments) in enumerate(reply.calls):
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        function = {"name": name, "arguments": text}
+        calls.append({"id": f"call_{index}", "type": "function", "function": function})
     return reply.text, calls, "tool_calls"
-
-
-def _call(index: int, name: str, arguments: Mapping[str, Any] | str) -> Json:
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    function = {"name": name, "arguments": text}
-    return {"id": f"call_{index}", "type": "function", "function": function}
 
 
 def _chunk(request: Asked, delta: Json, finish: str | None = None) -> Json:
@@ -365,11 +359,6 @@ def _chunk(request: Asked, delta: Json, finish: str | None = None) -> Json:
 def _head(request: Asked, kind: str) -> Json:
     model = request.body.get("model", MODEL)
     return {"id": "chatcmpl-1", "object": kind, "created": int(time.time()), "model": model}
-
-
-def _usage(tokens: tuple[int, int]) -> Json:
-    given, made = tokens
-    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
 
 
 def _words(text: str) -> Sequence[str]:

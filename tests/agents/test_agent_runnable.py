@@ -37,7 +37,7 @@ from .openai_server import (
     Trickle,
     garbage,
     wrong_shape,
-)  # fmt: skip
+)
 
 NOW = datetime(2025, 11, 3, tzinfo=UTC)
 LIMIT_S = 0.1
@@ -167,9 +167,7 @@ def test_no_model_holds_a_turn_beyond_the_timeout(
 ) -> None:
     provider.play(default=reply)
     agent = planner.with_model(planner.model, timeout_s=LIMIT_S)
-    with pytest.raises(
-        ModelError, match=f"fake-model did not answer within {LIMIT_S:g} s"
-    ) as caught:
+    with pytest.raises(ModelError, match=r"did not answer within 0\\.1 s") as caught:
         _ways(agent)[way]()
     assert caught.value.kind == "timeout"
 
@@ -256,28 +254,21 @@ except agents.ModelError as error:
     assert (done.returncode, done.stdout) == (0, "timeout\n")
 
 
-@pytest.mark.parametrize("given", [5, object(), b"openai:x", ["openai:x"]])
-def test_anything_but_a_model_is_refused(given: Any, workspace: Path) -> None:
-    with pytest.raises(ModelError, match="not a chat model") as caught:
-        agents.load("PLAN", model=given)
-    assert "openai:NAME" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("PLANN", "did you mean PLAN?"),
-        ("plann", "did you mean PLAN?"),
-        ("work-plannr", "did you mean 'work-planner'?"),
-        (None, "name an intent"),
-        (b"PLAN", "name an intent"),
-        ("", "see `kds prompts list`"),
-    ],
-)
-def test_a_name_of_no_agent_says_which_was_meant(name: Any, hint: str, workspace: Path) -> None:
-    with pytest.raises(DispatchError) as caught:
-        agents.load(name)
-    assert hint in str(caught.value.hint)
+def test_what_is_not_a_model_or_the_name_of_an_agent_says_which_was_meant(workspace: Path) -> None:
+    models: tuple[Any, ...] = (5, object(), b"openai:x", ["openai:x"])
+    for model in models:
+        with pytest.raises(ModelError, match="not a chat model") as refused:
+            agents.load("PLAN", model=model)
+        assert "openai:NAME" in str(refused.value.hint)
+    names: dict[Any, str] = {
+        "PLANN": "did you mean PLAN?", "plann": "did you mean PLAN?", None: "name an intent",
+        "work-plannr": "did you mean 'work-planner'?", b"PLAN": "name an intent",
+        "": "see `kds prompts list`",
+    }  # fmt: skip
+    for name, hint in names.items():
+        with pytest.raises(DispatchError) as caught:
+            agents.load(name)
+        assert hint in str(caught.value.hint)
 
 
 def test_agents_are_listed_by_priority_and_found_by_intent_and_by_name(workspace: Path) -> None:

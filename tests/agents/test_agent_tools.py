@@ -143,7 +143,7 @@ def test_a_tool_that_hangs_ends_with_the_turn_and_one_for_event_loops_runs_in_on
         assert run("look").tools[0].result == "seen"
 
 
-def test_what_is_no_tool_or_was_not_given_is_refused_with_the_fix(
+def test_what_is_not_a_tool_or_was_not_given_is_refused_with_the_fix(
     keeper: Callable[[str], Agent], workspace: Path
 ) -> None:
     with pytest.raises(DispatchError, match="names the tool 'ad', which was not passed") as caught:

@@ -90,7 +90,7 @@ class Client(ABC):
 
     def ask(self, prompt: str, *options: str, carry_on: bool = False) -> str:
         """Run the client on ``prompt`` and return what it answers."""
-        return self.run(*self.arguments(prompt, carry_on=carry_on), *options)
+        return self._done(*self.arguments(prompt, carry_on=carry_on), *options).stdout.strip()
 
     def attempt(self, prompt: str) -> None:
         """Run the client on ``prompt``, which may not be sent."""
@@ -99,10 +99,6 @@ class Client(ABC):
     def errors(self, prompt: str) -> str:
         """Run the client on ``prompt`` and return what it writes to stderr."""
         return self._done(*self.arguments(prompt, carry_on=False)).stderr
-
-    def run(self, *arguments: str) -> str:
-        """Run the client's program and return what it writes to stdout."""
-        return self._done(*arguments).stdout.strip()
 
     def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the client's program to its end, which must be a good one."""
@@ -113,14 +109,9 @@ class Client(ABC):
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         (self.state / "home").mkdir(parents=True, exist_ok=True)
         return subprocess.run(
-            [str(self.npm / self.name), *arguments],
-            cwd=self.project,
-            env=self.environ(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
+            [str(self.npm / self.name), *arguments], cwd=self.project, env=self.environ(),
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
 
 
 class Claude(Client):

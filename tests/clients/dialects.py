@@ -6,17 +6,18 @@ references, the ids and counts are made up.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import dropwhile
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from uuid import uuid4
 
 Json: TypeAlias = dict[str, Any]
 Event: TypeAlias = tuple[str | None, Json]
 """One server-sent event: its name where the API has names, and its data."""
 
-USAGE = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+TOKENS = {"input_tokens": 10, "output_tokens": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,56 +43,60 @@ def strings(value: object) -> Iterator[str]:
     """Every string anywhere inside JSON data, in order."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from strings(inner)
 
 
-class Messages:
+class Dialect(ABC):
+    """A model API."""
+
+    paths: ClassVar[tuple[str, ...]]
+    ending: ClassVar[str | None] = None
+    """What stands behind the last event of a stream."""
+
+    @abstractmethod
+    def tools(self, body: Json) -> set[str]:
+        """The names of the tools on offer."""
+
+    @abstractmethod
+    def conversation(self, body: Json) -> list[Json]:
+        """The messages, without the system prompt."""
+
+    @abstractmethod
+    def whole(self, body: Json, reply: Reply) -> Json:
+        """The answer in one piece."""
+
+    def events(self, body: Json, reply: Reply) -> Iterator[Event]:
+        """The answer as a stream: of one piece, unless the API has others."""
+        yield None, self.whole(body, reply)
+
+
+class Messages(Dialect):
     """Anthropic's `/v1/messages`."""
 
     paths = ("/v1/messages",)
-    ending: str | None = None
 
-    @staticmethod
-    def tools(body: Json) -> set[str]:
-        """The names of the tools on offer."""
+    def tools(self, body: Json) -> set[str]:
         return {tool["name"] for tool in body.get("tools", ()) if "name" in tool}
 
-    @staticmethod
-    def conversation(body: Json) -> list[Json]:
-        """The messages, without the system prompt."""
+    def conversation(self, body: Json) -> list[Json]:
         return list(body["messages"])
 
-    @staticmethod
-    def whole(body: Json, reply: Reply) -> Json:
-        """The answer in one piece."""
+    def whole(self, body: Json, reply: Reply) -> Json:
         content: Json = {"type": "text", "text": reply}
         if isinstance(reply, Call):
-            content = {
-                "type": "tool_use",
-                "id": reply.id,
-                "name": reply.tool,
-                "input": dict(reply.arguments),
-            }
+            content = {"type": "tool_use", "id": reply.id, "name": reply.tool,
+                       "input": dict(reply.arguments)}  # fmt: skip
+        stop = "tool_use" if isinstance(reply, Call) else "end_turn"
         return {
-            "id": f"msg_{uuid4().hex}",
-            "type": "message",
-            "role": "assistant",
-            "model": body.get("model", "fake"),
-            "content": [content],
-            "stop_reason": "tool_use" if isinstance(reply, Call) else "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 10, "output_tokens": 5},
-        }
+            "id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant",
+            "model": body.get("model", "fake"), "content": [content], "stop_reason": stop,
+            "stop_sequence": None, "usage": TOKENS,
+        }  # fmt: skip
 
-    @classmethod
-    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
-        """The answer in pieces."""
-        whole = cls.whole(body, reply)
+    def events(self, body: Json, reply: Reply) -> Iterator[Event]:
+        whole = self.whole(body, reply)
         block = whole["content"][0]
         if isinstance(reply, Call):
             empty, delta = {"input": {}}, {"type": "input_json_delta", "partial_json": reply.json}
@@ -109,120 +114,97 @@ class Messages:
             yield kind, {"type": kind, **data}
 
 
-class ChatCompletions:
+class ChatCompletions(Dialect):
     """OpenAI's `/v1/chat/completions`."""
 
     paths = ("/v1/chat/completions",)
-    ending: str | None = "[DONE]"
+    ending = "[DONE]"
+    usage: ClassVar = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
-    @staticmethod
-    def tools(body: Json) -> set[str]:
-        """The names of the tools on offer."""
+    def tools(self, body: Json) -> set[str]:
         return {tool["function"]["name"] for tool in body.get("tools", ()) if "function" in tool}
 
-    @staticmethod
-    def conversation(body: Json) -> list[Json]:
-        """The messages, without the system prompt."""
+    def conversation(self, body: Json) -> list[Json]:
         return [message for message in body["messages"] if message["role"] != "system"]
 
-    @classmethod
-    def whole(cls, body: Json, reply: Reply) -> Json:
-        """The answer in one piece."""
-        choice = {"index": 0, "message": cls._said(reply), "finish_reason": cls._reason(reply)}
-        return cls._frame(body, "chat.completion", [choice]) | {"usage": cls._usage()}
+    def whole(self, body: Json, reply: Reply) -> Json:
+        message, reason = self._said(reply)
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        return self._frame(body, "chat.completion", [choice]) | {"usage": self.usage}
 
-    @classmethod
-    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
-        """The answer in pieces."""
-        said = cls._said(reply)
+    def events(self, body: Json, reply: Reply) -> Iterator[Event]:
+        said, reason = self._said(reply)
         for number, call in enumerate(said.get("tool_calls", ())):
             call["index"] = number
-        for delta, reason in ((said, None), ({}, cls._reason(reply))):
-            choice = {"index": 0, "delta": delta, "finish_reason": reason}
-            yield None, cls._frame(body, "chat.completion.chunk", [choice])
-        yield None, cls._frame(body, "chat.completion.chunk", []) | {"usage": cls._usage()}
+        for delta, end in ((said, None), ({}, reason)):
+            choice = {"index": 0, "delta": delta, "finish_reason": end}
+            yield None, self._frame(body, "chat.completion.chunk", [choice])
+        yield None, self._frame(body, "chat.completion.chunk", []) | {"usage": self.usage}
 
-    @staticmethod
-    def _said(reply: Reply) -> Json:
+    def _said(self, reply: Reply) -> tuple[Json, str]:
+        """The message, and why it ends."""
         if isinstance(reply, str):
-            return {"role": "assistant", "content": reply}
+            return {"role": "assistant", "content": reply}, "stop"
         function = {"name": reply.tool, "arguments": reply.json}
         call = {"id": reply.id, "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls"
 
-    @staticmethod
-    def _reason(reply: Reply) -> str:
-        return "tool_calls" if isinstance(reply, Call) else "stop"
-
-    @staticmethod
-    def _usage() -> Json:
-        return {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-
-    @staticmethod
-    def _frame(body: Json, kind: str, choices: list[Json]) -> Json:
+    def _frame(self, body: Json, kind: str, choices: list[Json]) -> Json:
         model = body.get("model", "fake")
         return {"id": "chat_1", "object": kind, "created": 0, "model": model, "choices": choices}
 
 
-class Responses:
+class Responses(Dialect):
     """OpenAI's `/v1/responses`."""
 
     paths = ("/v1/responses",)
-    ending: str | None = None
 
-    @staticmethod
-    def tools(body: Json) -> set[str]:
-        """The names of the tools on offer; Codex keeps those of an MCP server together."""
+    def tools(self, body: Json) -> set[str]:
+        """Codex keeps those of an MCP server together."""
         named = [tool for tool in body.get("tools", ()) if "name" in tool]
         within = {f"{each['name']}.{tool['name']}" for each in named
                   for tool in each.get("tools", ())}  # fmt: skip
         return within | {tool["name"] for tool in named}
 
-    @staticmethod
-    def conversation(body: Json) -> list[Json]:
-        """The input items, without the system prompt that they begin with."""
+    def conversation(self, body: Json) -> list[Json]:
         given = body["input"]
         if isinstance(given, str):
             return [{"role": "user", "content": given}]
         return list(dropwhile(lambda item: item.get("role") in {"system", "developer"}, given))
 
-    @classmethod
-    def whole(cls, body: Json, reply: Reply) -> Json:
-        """The answer in one piece."""
-        return cls._frame(body, "completed", [cls._item(reply)])
+    def whole(self, body: Json, reply: Reply) -> Json:
+        return self._frame(body, "completed", [self._item(reply)])
 
-    @classmethod
-    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
-        """The answer in pieces."""
-        item = cls._item(reply)
+    def events(self, body: Json, reply: Reply) -> Iterator[Event]:
+        item = self._item(reply)
         place = {"item_id": item["id"], "output_index": 0}
-        steps: list[tuple[str, Json]] = [
-            ("response.created", {"response": cls._frame(body, "in_progress", [])}),
-            ("response.output_item.added", {"output_index": 0, "item": _opened(item)}),
-        ]
         if isinstance(reply, Call):
+            empty: Json = {"arguments": ""}
             kind = "response.function_call_arguments"
-            steps += [
+            steps: list[tuple[str, Json]] = [
                 (f"{kind}.delta", place | {"delta": reply.json}),
                 (f"{kind}.done", place | {"arguments": reply.json}),
             ]
         else:
-            part = place | {"content_index": 0}
-            steps += [
+            empty, part = {"content": []}, place | {"content_index": 0}
+            steps = [
                 ("response.content_part.added", part | {"part": _text("")}),
                 ("response.output_text.delta", part | {"delta": reply}),
                 ("response.output_text.done", part | {"text": reply}),
                 ("response.content_part.done", part | {"part": _text(reply)}),
             ]
-        steps += [
+        opened = item | {"status": "in_progress"} | empty
+        steps = [
+            ("response.created", {"response": self._frame(body, "in_progress", [])}),
+            ("response.output_item.added", {"output_index": 0, "item": opened}),
+            *steps,
             ("response.output_item.done", {"output_index": 0, "item": item}),
-            ("response.completed", {"response": cls.whole(body, reply)}),
+            ("response.completed", {"response": self.whole(body, reply)}),
         ]
         for number, (kind, data) in enumerate(steps):
             yield kind, {"type": kind, "sequence_number": number, **data}
 
-    @staticmethod
-    def _item(reply: Reply) -> Json:
+    def _item(self, reply: Reply) -> Json:
         if isinstance(reply, Call):
             space, _, name = reply.tool.rpartition(".")
             call = {"call_id": reply.id, "name": name, "arguments": reply.json}
@@ -231,33 +213,25 @@ class Responses:
         said = {"role": "assistant", "content": [_text(reply)]}
         return {"id": "item_1", "type": "message", "status": "completed", **said}
 
-    @staticmethod
-    def _frame(body: Json, status: str, output: list[Json]) -> Json:
+    def _frame(self, body: Json, status: str, output: list[Json]) -> Json:
         head = {"id": "resp_1", "object": "response", "created_at": 0, "status": status}
-        usage = USAGE if status == "completed" else None
+        usage = TOKENS | {"total_tokens": 15} if status == "completed" else None
         return head | {"model": body.get("model", "fake"), "output": output, "usage": usage}
 
 
-class Gemini:
+class Gemini(Dialect):
     """Google's `generateContent`."""
 
     paths = (":generateContent", ":streamGenerateContent")
-    ending: str | None = None
 
-    @staticmethod
-    def tools(body: Json) -> set[str]:
-        """The names of the tools on offer."""
+    def tools(self, body: Json) -> set[str]:
         offered = (tool.get("functionDeclarations", ()) for tool in body.get("tools", ()))
         return {function["name"] for functions in offered for function in functions}
 
-    @staticmethod
-    def conversation(body: Json) -> list[Json]:
-        """The contents, without the system instruction."""
+    def conversation(self, body: Json) -> list[Json]:
         return list(body["contents"])
 
-    @staticmethod
-    def whole(body: Json, reply: Reply) -> Json:
-        """The answer in one piece."""
+    def whole(self, body: Json, reply: Reply) -> Json:
         part: Json = {"text": reply}
         if isinstance(reply, Call):
             part = {"functionCall": {"name": reply.tool, "args": dict(reply.arguments)}}
@@ -266,21 +240,9 @@ class Gemini:
         candidates = [{"content": said, "finishReason": "STOP", "index": 0}]
         return {"candidates": candidates, "usageMetadata": usage, "modelVersion": "fake"}
 
-    @classmethod
-    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
-        """The answer as a stream of one piece."""
-        yield None, cls.whole(body, reply)
-
 
 def _text(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def _opened(item: Json) -> Json:
-    empty: Json = {"content": []} if item["type"] == "message" else {"arguments": ""}
-    return item | {"status": "in_progress"} | empty
-
-
-Dialect: TypeAlias = type[Messages] | type[ChatCompletions] | type[Responses] | type[Gemini]
-
-DIALECTS: tuple[Dialect, ...] = (Messages, ChatCompletions, Responses, Gemini)
+DIALECTS: tuple[Dialect, ...] = (Messages(), ChatCompletions(), Responses(), Gemini())

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
+from ..agents.openai_server import listening
 from .dialects import DIALECTS, Call, Dialect, Json, Reply, strings
 
 DONE = "ok"
@@ -79,17 +80,8 @@ def serving(model: FakeModel) -> Iterator[FakeModel]:
     class Handler(_Handler):
         fake = model
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    model.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with listening(Handler) as model.url:
         yield model
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -112,27 +104,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._send({})
         else:
             body = json.loads(raw)
-            streamed = bool(body.get("stream")) or ":stream" in path
-            self._reply(dialect, body, streamed=streamed)
+            reply = self.fake.answer(Asked(dialect, body))
+            if not body.get("stream") and ":stream" not in path:
+                self._send(dialect.whole(body, reply))
+                return
+            lines = [
+                (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n"
+                for name, data in dialect.events(body, reply)
+            ]
+            ending = f"data: {dialect.ending}\n\n" if dialect.ending else ""
+            self._send("".join(lines) + ending, "text/event-stream")
 
-    def _reply(self, dialect: Dialect, body: Json, *, streamed: bool) -> None:
-        reply = self.fake.answer(Asked(dialect, body))
-        if not streamed:
-            self._send(dialect.whole(body, reply))
-            return
-        lines = []
-        for name, data in dialect.events(body, reply):
-            lines += [f"event: {name}\n"] if name else []
-            lines += [f"data: {json.dumps(data)}\n\n"]
-        if dialect.ending:
-            lines += [f"data: {dialect.ending}\n\n"]
-        self._write("".join(lines), "text/event-stream")
-
-    def _send(self, data: Json) -> None:
-        self._write(json.dumps(data), "application/json")
-
-    def _write(self, text: str, kind: str) -> None:
-        raw = text.encode()
+    def _send(self, data: Json | str, kind: str = "application/json") -> None:
+        raw = (data if isinstance(data, str) else json.dumps(data)).encode()
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(raw)))

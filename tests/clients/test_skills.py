@@ -1,7 +1,6 @@
 """A skill of the project, named beside the prompt it fits, in the real clients."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,15 +14,15 @@ FOLDERS = {
     "gemini": ".gemini/skills",
     "opencode": ".opencode/skills",
 }
+SKILLS = {
+    "release-notes": "Write release notes from merged pull requests. Use when a version is about "
+    "to be published.\n---\nList the merged pull requests since the last tag.",
+    "database-migration": "Write a migration of the database schema. Use when a table or column "
+    "changes.\n---\nWrite an up and a down script.",
+}
+"""Name -> description and body."""
 LINE = 'KDS: the skill "release-notes" fits this'
 FITTING, OTHER = "write the release notes for 2.4", "why is the sky blue?"
-
-
-def write_skill(folder: Path, name: str, description: str, body: str) -> None:
-    """Write a skill as its author would."""
-    (folder / name).mkdir(parents=True)
-    text = f"---\nname: {name}\ndescription: {description}\n---\n{body}\n"
-    (folder / name / "SKILL.md").write_text(text, encoding="utf-8")
 
 
 @pytest.mark.usefixtures("service")
@@ -31,19 +30,10 @@ def test_the_skill_that_fits_is_named_once_and_the_client_has_it(
     client: Client, install: Install
 ) -> None:
     folder = client.project / FOLDERS[client.name]
-    write_skill(
-        folder,
-        "release-notes",
-        "Write release notes from merged pull requests. Use when a version is about to be "
-        "published.",
-        "List the merged pull requests since the last tag.",
-    )
-    write_skill(
-        folder,
-        "database-migration",
-        "Write a migration of the database schema. Use when a table or column changes.",
-        "Write an up and a down script.",
-    )
+    for name, text in SKILLS.items():
+        (folder / name).mkdir(parents=True)
+        skill = f"---\nname: {name}\ndescription: {text}\n"
+        (folder / name / "SKILL.md").write_text(skill, encoding="utf-8")
     install(client.name)
     client.ask(OTHER)
     client.ask(FITTING, carry_on=True)

@@ -127,19 +127,12 @@ FIGURES: dict[str, dict[str, object]] = {
 
 def _file(kind: str) -> list[str]:
     """Write a file of that kind; the arguments that measure on it."""
-    match kind:
-        case "chats":
-            return [kind, jsonl("chats.jsonl", ({"id": "a", "turns": [*TURNS, TURNS[1]]},))]
-        case "rewrites" | "intents":
-            rows = {"rewrites": REWRITES, "intents": INTENTS}[kind]
-            return [kind, jsonl("rows.jsonl", rows)]
-        case "dialogues":
-            name, text = "a.yaml", DIALOGUE
-        case "retrieval":
-            name, text = "r.json", json.dumps(MEMORIES)
-        case _:
-            Path("agreement.md").write_text(DOCUMENT)
-            name, text = "talks.yaml", TALKS
+    chats = ({"id": "a", "turns": [*TURNS, TURNS[1]]},)
+    if rows := {"chats": chats, "rewrites": REWRITES, "intents": INTENTS}.get(kind):
+        return [kind, jsonl("rows.jsonl", rows)]
+    Path("agreement.md").write_text(DOCUMENT)
+    name, text = {"dialogues": ("a.yaml", DIALOGUE), "retrieval": ("r.json", json.dumps(MEMORIES)),
+                  "follow-ups": ("talks.yaml", TALKS)}[kind]  # fmt: skip
     Path(name).write_text(text)
     return [kind, name]
 
@@ -196,11 +189,15 @@ def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_cal
     assert found["session_hits"] >= 0.60
 
 
-def test_tuned_weights_are_written_on_request(kds_call: Run, workspace: Path) -> None:
+def test_tuned_weights_are_written_on_request_and_without_sacrebleu_the_extra_is_named(
+    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = kds_call("eval", *_file("retrieval"), "--tune", "--write", "--json")
     weights = json.loads(result.out)["tuning"]["weights"]
     written = yaml.safe_load((workspace / "kds-brain" / "settings.yaml").read_text())
     assert written["recall"] == {f"rerank_{name}": value for name, value in weights.items()}
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
 
 
 def test_a_model_that_rewrites_is_scored_beside_the_rules(
@@ -243,13 +240,6 @@ def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(kds
     assert (whole["accuracy"], whole["train_s"] > 0, "std" in whole) == (0.5, True, False)
     drawn = data(kds_call(*asked, "--shots", "3", "--seeds", "2"))
     assert set(drawn["std"]) == set(drawn) - {"std"}
-
-
-def test_without_sacrebleu_the_extra_is_named(
-    kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
 
 
 @pytest.mark.parametrize(

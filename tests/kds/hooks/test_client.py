@@ -5,12 +5,13 @@ import os
 import re
 import signal
 import socket
+import socketserver
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -43,59 +44,42 @@ def http(status: str, body: bytes = b"") -> bytes:
 OK = http("200 OK", REPLY)
 
 
-class FakeService:
-    """Answers every request on a listening socket in the same way, and keeps what it was asked."""
-
-    def __init__(self, listener: socket.socket, answer: bytes | Answer) -> None:
-        self.requests: list[bytes] = []
-        self._listener = listener
-        self._answer = answer
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def close(self) -> None:
-        # shutdown, not close alone: it wakes the thread that waits in accept
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            with closing(connection), suppress(OSError):
-                self.requests.append(_request(connection))
-                if callable(self._answer):
-                    self._answer(connection)
-                else:
-                    connection.sendall(self._answer)
-
-
-def _request(connection: socket.socket) -> bytes:
-    with connection.makefile("rb") as stream:
-        head = list(iter(lambda: stream.readline().rstrip(b"\r\n"), b""))
-        sizes = [line.split()[1] for line in head if line.lower().startswith(b"content-length:")]
-        body = stream.read(int(sizes[0])) if sizes else b""
-    return b"\r\n".join([*head, b"", body]) if head else b""
-
-
 @contextmanager
-def serving(answer: bytes | Answer) -> Iterator[FakeService]:
-    """Serve the user of this test."""
+def serving(answer: bytes | Answer, *, tcp: bool = False) -> Iterator[Any]:
+    """Answer each request to the service of this test's user alike; ``requests`` has them."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            head = list(iter(lambda: self.rfile.readline().rstrip(b"\r\n"), b""))
+            sizes = [one.split()[1] for one in head if one.lower().startswith(b"content-length:")]
+            body = self.rfile.read(int(sizes[0])) if sizes else b""
+            server.requests.append(b"\r\n".join([*head, b"", body]) if head else b"")
+            with suppress(OSError):
+                answer(self.request) if callable(answer) else self.wfile.write(answer)
+
     address = ServiceAddress()
     address.ensure()
     address.socket_path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(address.socket_path))
-    listener.listen()
-    service = FakeService(listener, answer)
-    try:
-        yield service
-    finally:
-        service.close()
+    made: Any = socketserver.TCPServer if tcp else socketserver.UnixStreamServer
+    with made(("127.0.0.1", 0) if tcp else str(address.socket_path), Handler) as server:
+        server.requests = []
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def serving_tcp(*, lock: bool = True) -> Iterator[Any]:
+    with serving(OK, tcp=True) as service:
+        host, port = service.server_address
+        state = json.dumps({"pid": 1, "http": {"host": host, "port": port}})
+        address = ServiceAddress()
+        PrivateFile(address.state_path).replace(state.encode())
+        PrivateFile(address.token_path).replace(b"s3cret\n")
+        with FileLock(address.lock_path, mode=0o600) if lock else nullcontext():
+            yield service
 
 
 def asked(folder: Path, **more: object) -> dict[str, object]:
@@ -107,12 +91,9 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     content = given if isinstance(given, bytes) else json.dumps(given).encode()
     return subprocess.run(
-        [HOOK, *arguments],
-        input=content,
-        capture_output=True,
+        [HOOK, *arguments], input=content, capture_output=True, timeout=PATIENCE_S,
         env={**os.environ, hook.TIMEOUT_VARIABLE: str(timeout_ms), **environ},
-        timeout=PATIENCE_S,
-    )
+    )  # fmt: skip
 
 
 def was_silent(done: "subprocess.CompletedProcess[bytes]") -> bool:
@@ -195,44 +176,34 @@ def test_an_answer_of_another_kind_is_not_passed_on(
     assert reasons(workspace) == [reason]
 
 
-@pytest.mark.parametrize("wrong", ["mode", "link"])
 def test_a_runtime_folder_that_others_may_write_to_is_not_trusted(
-    wrong: str, workspace: Path, tmp_path: Path
+    workspace: Path, tmp_path: Path
 ) -> None:
     with serving(OK) as service:
         folder = ServiceAddress().folder
-        if wrong == "mode":
-            folder.chmod(0o777)
-        else:
-            folder.rename(tmp_path / "moved")
-            folder.symlink_to(tmp_path / "moved")
+        folder.chmod(0o777)
+        assert was_silent(run(asked(workspace)))
+        folder.chmod(0o700)
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(tmp_path / "moved")
         assert was_silent(run(asked(workspace)))
     assert service.requests == []
-    assert len(reasons(workspace)) == 1
+    assert len(reasons(workspace)) == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (b"", "the input is not JSON"),
-        (b'{"prompt": "Make it"} {}', "the input is not JSON"),
-        (b"\xff\xfe\x00", "the input is not JSON"),
-        (b'{"a":' * 50_000, "the input is not JSON"),
-        (b"[]", "the input is not a JSON object"),
-        (b" " * 2**21, "the input is larger than 1,000,000 bytes"),
-    ],
-    ids=range(6),
-)
-def test_input_of_another_kind_is_let_pass(given: bytes, reason: str, workspace: Path) -> None:
-    assert was_silent(run(given))
-    assert reasons(workspace) == [reason]
+def test_input_of_another_kind_or_with_a_folder_that_cannot_be_one_is_let_pass(
+    workspace: Path,
+) -> None:
+    broken = (b"", b'{"prompt": "Make it"} {}', b"\xff\xfe\x00", b'{"a":' * 50_000)
+    for given in (*broken, b"[]", b" " * 2**21):
+        assert was_silent(run(given))
+    assert reasons(workspace) == [
+        *["the input is not JSON"] * 4, "the input is not a JSON object",
+        "the input is larger than 1,000,000 bytes",
+    ]  # fmt: skip
     assert hook.INPUT_LIMIT == BODY_LIMIT
-
-
-@pytest.mark.parametrize("cwd", ["\0", "\ud800", "x" * 5000, 7])
-def test_a_folder_that_cannot_be_one_is_let_pass(cwd: object, workspace: Path) -> None:
-    assert was_silent(run({"cwd": cwd, "prompt": PROMPT}))
-    assert len(reasons(workspace)) <= 1
+    for cwd in ("\0", "\ud800", "x" * 5000, 7):
+        assert was_silent(run({"cwd": cwd, "prompt": PROMPT}))
 
 
 def test_a_stdin_that_never_ends_is_not_waited_for(workspace: Path) -> None:
@@ -245,20 +216,14 @@ def test_a_stdin_that_never_ends_is_not_waited_for(workspace: Path) -> None:
     assert reasons(workspace) == ["no answer within 300 ms"]
 
 
-@pytest.mark.parametrize(
-    "redirection", ["<&-", ">&-", "<&- >&- 2>&-", ">/dev/full", "| true", "2>&- <&-"]
-)
-def test_streams_that_are_closed_or_full_are_not_trouble_to_the_client(
-    redirection: str, workspace: Path
-) -> None:
+def test_streams_that_are_closed_or_full_are_not_trouble_to_the_client(workspace: Path) -> None:
     (workspace / "given.json").write_text(json.dumps(asked(workspace)))
     with serving(OK):
-        done = subprocess.run(
-            ["bash", "-c", f'set -o pipefail; "$0" < given.json {redirection}', HOOK],
-            capture_output=True,
-            timeout=PATIENCE_S,
-        )
-    assert was_silent(done)
+        for redirection in ("<&-", ">&-", "<&- >&- 2>&-", ">/dev/full", "| true", "2>&- <&-"):
+            line = f'set -o pipefail; "$0" < given.json {redirection}'
+            command = ["bash", "-c", line, HOOK]
+            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S)
+            assert was_silent(done), redirection
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
@@ -314,22 +279,6 @@ def test_the_log_is_private_never_holds_the_prompt_and_begins_anew_when_full(
     assert [path.name for path in log.parent.iterdir()] == [f"{LOG_NAME}.1"]
 
 
-@contextmanager
-def serving_tcp(*, lock: bool = True) -> Iterator[FakeService]:
-    address = ServiceAddress()
-    address.ensure()
-    listener = socket.create_server(("127.0.0.1", 0))
-    state = {"pid": 1, "http": {"host": "127.0.0.1", "port": listener.getsockname()[1]}}
-    PrivateFile(address.state_path).replace(json.dumps(state).encode())
-    PrivateFile(address.token_path).replace(b"s3cret\n")
-    service = FakeService(listener, OK)
-    try:
-        with FileLock(address.lock_path, mode=0o600) if lock else nullcontext():
-            yield service
-    finally:
-        service.close()
-
-
 def test_without_a_unix_socket_it_asks_the_http_side_with_its_token(workspace: Path) -> None:
     with serving_tcp() as service:
         assert run(asked(workspace)).stdout == REPLY
@@ -368,11 +317,9 @@ def start(
     code = f"import sys; sys.executable = {str(python)!r}; "
     return subprocess.run(
         [sys.executable, "-c", f"{code}from kds.hooks.client import main; main()", *arguments],
-        input=json.dumps(given).encode(),
-        capture_output=True,
-        timeout=PATIENCE_S,
+        input=json.dumps(given).encode(), capture_output=True, timeout=PATIENCE_S,
         env={**os.environ, hook.TIMEOUT_VARIABLE: "20000"},
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
@@ -414,10 +361,8 @@ def test_a_run_imports_little(workspace: Path) -> None:
     with serving(OK):
         done = subprocess.run(
             [sys.executable, "-S", "-c", f"import sys; sys.path = {sys.path!r}; {code}"],
-            input=json.dumps(asked(workspace)).encode(),
-            capture_output=True,
-            timeout=PATIENCE_S,
-        )
+            input=json.dumps(asked(workspace)).encode(), capture_output=True, timeout=PATIENCE_S,
+        )  # fmt: skip
     assert done.stdout == REPLY
     loaded = set(done.stderr.decode().split())
     assert loaded & HEAVY == set()

@@ -190,12 +190,8 @@ def _classified(wanted: str, found: str, *, scope: float = 1.0, draw: int = 0) -
 
 
 def test_intents_are_counted_within_and_out_of_scope_and_draws_are_averaged() -> None:
-    rows = [
-        _classified("LIFT", "LIFT"),
-        _classified("SELL", "LIFT"),
-        _classified("UNKNOWN", "UNKNOWN", scope=0.1),
-        _classified("UNKNOWN", "LIFT"),
-    ]
+    pairs = (("LIFT", "LIFT"), ("SELL", "LIFT"), ("UNKNOWN", "LIFT"))
+    rows = [*starmap(_classified, pairs), _classified("UNKNOWN", "UNKNOWN", scope=0.1)]
     found = intents.score(rows)
     assert found | {
         "accuracy": 0.5, "oos_recall_at_95": 0.5, "coverage": 1.0, "oos_acted": 0.5,

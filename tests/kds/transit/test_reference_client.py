@@ -32,10 +32,6 @@ class Script:
             self.replies.append(done)
 
 
-class _UnixServer(socketserver.ThreadingUnixStreamServer):
-    daemon_threads = True
-
-
 @pytest.fixture
 def script() -> Script:
     return Script()
@@ -66,11 +62,11 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> I
 
     server: socketserver.BaseServer
     if request.param == "unix":
-        server = _UnixServer(str(tmp_path / "s"), Handler)
+        server = socketserver.ThreadingUnixStreamServer(str(tmp_path / "s"), Handler)
         found = f"unix:{tmp_path / 's'}"
     else:
-        http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server, found = http, f"http://127.0.0.1:{http.server_address[1]}"
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        found = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield found
@@ -105,10 +101,13 @@ def _talk(address: str) -> list[Any]:
     return [first, second, [message.as_dict() for message in client.history]]
 
 
-def test_a_conversation_goes_along_with_the_next_question(address: str, script: Script) -> None:
-    script.answers(FIRST, SECOND)
-    _, _, history = _talk(address)
+def test_a_conversation_goes_along_with_the_next_question_and_both_clients_say_the_same(
+    address: str, script: Script, node: RunNode
+) -> None:
+    script.answers(FIRST, SECOND, FIRST, SECOND)
+    told = _talk(address)
     first, second = script.asked
+    history = told[2]
     assert first == {
         "path": "/query", "key": "Bearer t", "workspace": "/my%20shop", "query": "What is the fee?",
         "conversation_context": [], "session_id": "s", "source_path": "a.md",
@@ -116,18 +115,8 @@ def test_a_conversation_goes_along_with_the_next_question(address: str, script: 
     assert second["limit"] == 3
     assert second["conversation_context"] == history[:2]
     assert [len(message["content"]) for message in history] == [16, 496, 15]
-
-
-def test_both_clients_say_and_understand_the_same(
-    address: str, script: Script, node: RunNode
-) -> None:
-    script.answers(FIRST, SECOND, FIRST, SECOND)
-    assert _talk(address) == node(TALK, {"address": address})
+    assert told == node(TALK, {"address": address})
     assert script.asked[:2] == script.asked[2:]
-
-
-def _sessions(script: Script) -> list[str | None]:
-    return [one.get("session_id") for one in script.asked]
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
@@ -142,7 +131,7 @@ def test_a_client_has_a_session_of_its_own_unless_told_otherwise(
             one.ask("When?")
     else:
         node(OWN_SESSIONS, {"address": address})
-    first, again, other, none = _sessions(script)
+    first, again, other, none = (one.get("session_id") for one in script.asked)
     assert str(uuid.UUID(first)) == first == again
     assert str(uuid.UUID(other)) == other != first
     assert none is None
@@ -181,11 +170,6 @@ done(failures);
 """
 
 
-def _limits(address: str) -> list[tuple[str, float]]:
-    """The address for each of the troubles; only what never comes is not waited for."""
-    return [(address, PATIENCE_S if status else 0.3) for (status, _), _ in TROUBLES]
-
-
 def _failures(addresses: list[tuple[str, float]]) -> list[list[Any]]:
     failures: list[list[Any]] = []
     for address, timeout_s in addresses:
@@ -197,17 +181,17 @@ def _failures(addresses: list[tuple[str, float]]) -> list[list[Any]]:
     return failures
 
 
-def test_a_failure_is_explained_and_leaves_the_history(address: str, script: Script) -> None:
+def test_a_failure_is_explained_and_leaves_the_history_and_both_clients_fail_alike(
+    address: str, script: Script, node: RunNode
+) -> None:
     script.answers(*(reply for reply, _ in TROUBLES))
-    wanted = [[*said, 1] for _, said in TROUBLES]
-    assert _failures(_limits(address)) == wanted
-
-
-def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) -> None:
+    script.answers(*(reply for reply, _ in TROUBLES))
     nowhere = ["nonsense", "ftp://127.0.0.1", "http://[::1", "http://127.0.0.1:x", ""]
-    script.answers(*(reply for reply, _ in TROUBLES), *(reply for reply, _ in TROUBLES))
-    addresses = [*_limits(address), *((one, PATIENCE_S) for one in nowhere)]
-    assert _failures(addresses) == node(FAIL, {"addresses": addresses})
+    limits = [(address, PATIENCE_S if status else 0.3) for (status, _), _ in TROUBLES]
+    addresses = [*limits, *((one, PATIENCE_S) for one in nowhere)]
+    failures = _failures(addresses)
+    assert failures[: len(TROUBLES)] == [[*said, 1] for _, said in TROUBLES]
+    assert failures == node(FAIL, {"addresses": addresses})
 
 
 @pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:9"])
