@@ -167,7 +167,7 @@ def test_no_model_holds_a_turn_beyond_the_timeout(
 ) -> None:
     provider.play(default=reply)
     agent = planner.with_model(planner.model, timeout_s=LIMIT_S)
-    with pytest.raises(ModelError, match=r"did not answer within 0\\.1 s") as caught:
+    with pytest.raises(ModelError, match=r"did not answer within 0\.1 s") as caught:
         _ways(agent)[way]()
     assert caught.value.kind == "timeout"
 
