@@ -143,9 +143,8 @@ def test_what_is_kept_keeps_every_byte(kept: str, place: Workspace) -> None:
     forget(place, keep=[kept])
     after = contents(place)
     mine = {name for name in before if kind_of(name) == kept}
-    assert {name: after[name] for name in mine if not name.endswith(("-wal", "-shm"))} == {
-        name: before[name] for name in mine if not name.endswith(("-wal", "-shm"))
-    }
+    kept_whole = {name for name in mine if not name.endswith(("-wal", "-shm"))}
+    assert [name for name in kept_whole if after[name] != before[name]] == []
     assert {kind_of(name) for name in after} <= {kept, None}
 
 
@@ -187,29 +186,18 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_
     assert still_holding(place)
 
 
-def archive(place: Workspace, files: dict[str, bytes]) -> Path:
-    """A zip file among the backups that KDS did not make."""
-    folder = place.brain / "backups"
-    folder.mkdir()
-    path = folder / "forgotten-1.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return path
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("../escaped.jsonl", "settings.yaml", "rules/mine.yaml", "/etc/passwd", "work/../x.db"),
-        *("memory.db.bad-x/../../escaped", "documents.db.backup-x/y", "uploads/..", "uploads/."),
-        *("memory.db.bad-\\..\\x", "uploads/..\\x", "uploads/a\nb.md", "uploads/a\x1b[2Jb.md"),
-    ],
-)
-def test_a_backup_that_names_other_files_is_not_a_backup(place: Workspace, name: str) -> None:
-    path = archive(place, {name: b"x"})
-    with pytest.raises(StoreError, match="not data of KDS"):
-        restore(place, path.stem, force=True)
+def test_a_backup_that_names_other_files_is_not_a_backup(place: Workspace) -> None:
+    path = place.brain / "backups" / "forgotten-1.zip"
+    path.parent.mkdir()
+    for name in (
+        "../escaped.jsonl", "settings.yaml", "rules/mine.yaml", "/etc/passwd", "work/../x.db",
+        "memory.db.bad-x/../../escaped", "documents.db.backup-x/y", "uploads/..", "uploads/.",
+        "memory.db.bad-\\..\\x", "uploads/..\\x", "uploads/a\nb.md", "uploads/a\x1b[2Jb.md",
+    ):  # fmt: skip
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr(name, b"x")
+        with pytest.raises(StoreError, match="not data of KDS"):
+            restore(place, path.stem, force=True)
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
@@ -234,9 +222,7 @@ def test_nothing_is_deleted_when_the_backup_cannot_be_made(
     monkeypatch.setattr("zipfile.ZipFile.write", full)
     with pytest.raises(StoreError, match="No space left"):
         forget(place)
-    assert {n: c for n, c in contents(place).items() if "-" not in n} == {
-        n: c for n, c in before.items() if "-" not in n
-    }
+    assert [n for n, c in before.items() if "-" not in n and contents(place)[n] != c] == []
     assert list((place.brain / "backups").iterdir()) == []
 
 

@@ -132,14 +132,12 @@ def test_parts_are_pieces_of_the_message_in_order(text: str) -> None:
         at = text.index(part, at) + len(part)
 
 
-def test_a_long_list_is_left_to_the_planner() -> None:
+def test_a_long_list_is_left_to_the_planner_and_a_long_word_of_mixed_cases_is_read_at_once() -> (
+    None
+):
     text = "\n".join(f"- rename file {number}" for number in range(MAX_PARTS + 1))
     assert split_message(text) == (text,)
-
-
-def test_a_long_word_of_mixed_cases_is_read_at_once() -> None:
-    """Base64 has runs of capitals and small letters in every order: nothing may try them all."""
-    with bounded():
+    with bounded():  # Base64 has cases in every order: nothing may try them all
         shape("ABcD" * 2_000 + "!")
         shape("AbCd" * 2_000 + "_")
 

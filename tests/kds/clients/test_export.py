@@ -14,7 +14,7 @@ from skills_ref.validator import validate_metadata
 from kds.clients.generated import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
 
-from ..conftest import Run
+from ..conftest import Run, refused
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 AGENT = """---
@@ -110,9 +110,7 @@ def test_files_of_others_and_edited_ones_stay_unless_forced(
     original = path.read_text()
     path.write_text(change(original))
     Path("out/kds-work-planner/SKILL.md").unlink()
-    refused = kds_call("export", "skills", "--to", "out")
-    assert refused.code == 2
-    assert f"{path}: {reason}" in refused.err
+    refused(kds_call("export", "skills", "--to", "out"), f"{path}: {reason}")
     assert path.read_text() == change(original)
     assert not Path("out/kds-work-planner/SKILL.md").exists(), "all or nothing"
     assert kds_call("export", "skills", "--to", "out", "--force").code == 0
@@ -152,15 +150,11 @@ def test_what_cannot_be_read_written_or_static_is_named_and_refused(
     path = workspace / "prompts" / "internal" / "artist.md"
     path.parent.mkdir(parents=True)
     path.write_text(AGENT)
-    refused = kds_call("export", "skills", "--to", "out")
-    assert refused.code == 2
-    assert "artist.md" in refused.err
+    refused(kds_call("export", "skills", "--to", "out"), "artist.md")
     assert not Path("out").exists()
     path.unlink()
     Path("out/kds/SKILL.md").mkdir(parents=True)
-    refused = kds_call("export", "skills", "--to", "out")
-    assert refused.code == 2
-    assert "is not an ordinary file" in refused.err
+    refused(kds_call("export", "skills", "--to", "out"), "is not an ordinary file")
     Path("file").write_text("")
     assert kds_call("export", "skills", "--to", "file").code == 2
 
@@ -179,7 +173,5 @@ def test_an_export_does_not_write_through_a_link(
     Path(link).symlink_to(target)
     before = [(path, path.read_text()) for path in elsewhere.iterdir()]
     to = "made/out" if link.startswith("made") else "out"
-    refused = kds_call("export", "skills", "--to", to, *option)
-    assert refused.code == 2
-    assert f"{workspace / link}: is a link" in refused.err
+    refused(kds_call("export", "skills", "--to", to, *option), f"{workspace / link}: is a link")
     assert [(path, path.read_text()) for path in elsewhere.iterdir()] == before

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ..conftest import refused
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
@@ -50,23 +51,16 @@ def test_the_plugin_of_opencode_tells_of_starts_prompts_and_ends(
     assert {(one["session_id"], one["cwd"]) for one in calls} == {("s1", "/home/me/shop")}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_configuration_of_codex_that_cannot_be_changed_is_refused(project: Project) -> None:
+    for text, message in (
         ("model = \n", ".codex/config.toml:1: invalid TOML"),
         ('[mcp_servers.kds]\ncommand = "x"\n', "an MCP server named 'kds' is there"),
         ('mcp_servers = {db = {command = "db"}}\n', "in a form that only a person can add to"),
         ("mcp_servers = 1\n", "'mcp_servers' is not a table"),
-    ],
-)
-def test_a_configuration_of_codex_that_cannot_be_changed_is_refused(
-    project: Project, text: str, message: str
-) -> None:
-    project.write(".codex/config.toml", text)
-    refused = project.try_init("codex", "--mcp")
-    assert refused.code == 2
-    assert message in refused.err
-    assert Path(".codex/config.toml").read_text() == text
+    ):
+        path = project.write(".codex/config.toml", text)
+        refused(project.try_init("codex", "--mcp"), message)
+        assert path.read_text() == text
 
 
 def test_a_configuration_of_codex_follows_a_program_that_moved_and_a_broken_one_stops_nobody_else(

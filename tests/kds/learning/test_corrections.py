@@ -89,54 +89,31 @@ def turn(message: str, *earlier: ContextEntry, answered: bool = False) -> Turn:
     return Turn(message, AT, context=earlier or (BEFORE,), intent="PLAN", records=records)
 
 
-@pytest.mark.parametrize(
-    ("message", "intent"),
-    [
-        ("no, that was a question", "ASK"),
-        ("I meant plan it, not do it", "PLAN"),
-        ("I meant plan it, not change it", "PLAN"),
-        ("I wanted tests", "TEST"),
-        ("we were asking for an answer, not for a change", "ASK"),
-        ("that should have been a commit", "COMMIT"),
-        ("No, it's a review", "GOVERN"),
-        ("I only wanted a plan!", "PLAN"),
-        ("i meant the planner", "PLAN"),
-        ("it was a screenshot", "ANALYZE_SCREENSHOT"),
-    ],
-)
-def test_a_message_that_names_an_intent_corrects_the_one_before(message: str, intent: str) -> None:
-    event = sign_in(turn(message), NAMES, "window-1")
-    assert event is not None
-    assert (event.kind, event.text, event.intent, event.was) == (
-        *("corrected", "give the dashboard some love"),
-        *(intent, "EXECUTE"),
-    )
-    assert "window" not in str(event.source)
+CORRECTIONS = {
+    "no, that was a question": "ASK", "I meant plan it, not do it": "PLAN",
+    "I meant plan it, not change it": "PLAN", "I wanted tests": "TEST",
+    "we were asking for an answer, not for a change": "ASK", "I only wanted a plan!": "PLAN",
+    "that should have been a commit": "COMMIT", "No, it's a review": "GOVERN",
+    "i meant the planner": "PLAN", "it was a screenshot": "ANALYZE_SCREENSHOT",
+}  # fmt: skip
+OTHERS = (
+    "Make it purple", "No, that's wrong", "I meant the footer", "I said blue, not green",
+    "I wanted tests for the login form", "that was not a question", "no tests please",
+    "no, run the tests", "this is a test", "plan it", "I meant plan it and test it",
+    "I meant execute it",  # it was taken for that
+    "that was a correction", "I meant something else", "that was a question\nabout the cache",
+    f"I meant plan it {'really ' * 40}",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Make it purple",
-        "No, that's wrong",
-        "I meant the footer",
-        "I said blue, not green",
-        "I wanted tests for the login form",
-        "that was not a question",
-        "no tests please",
-        "no, run the tests",
-        "this is a test",
-        "plan it",
-        "I meant plan it and test it",
-        "I meant execute it",  # it was taken for that
-        "that was a correction",
-        "I meant something else",
-        "that was a question\nabout the cache",
-        f"I meant plan it {'really ' * 40}",
-    ],
-)
-def test_what_names_no_other_intent_or_says_more_teaches_nothing(message: str) -> None:
-    assert sign_in(turn(message), NAMES) is None
+def test_a_message_that_names_another_intent_and_no_more_corrects_the_one_before() -> None:
+    for message, intent in CORRECTIONS.items():
+        event = sign_in(turn(message), NAMES, "window-1")
+        assert event is not None, message
+        told = ("corrected", "give the dashboard some love", intent, "EXECUTE")
+        assert (event.kind, event.text, event.intent, event.was) == told
+        assert "window" not in str(event.source)
+    assert [one for one in OTHERS if sign_in(turn(one), NAMES)] == []
 
 
 def test_a_correction_is_about_a_message_that_can_be_an_example_not_about_the_complaint() -> None:
