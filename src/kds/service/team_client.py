@@ -39,10 +39,6 @@ T = TypeVar("T")
 LOGIN_AGAIN: Final = "log in again: kds login URL"
 
 
-class NotThereError(KdsError):
-    """The service has nothing of that name."""
-
-
 @dataclass(frozen=True, slots=True)
 class Login:
     """Where somebody is logged in, and their token."""
@@ -214,8 +210,7 @@ class TeamService:
         if reply.status == 401:
             raise KdsError("the token is not valid, or not any more", where=self.url,
                            hint=f"ask an admin for a new one, and {LOGIN_AGAIN}")  # fmt: skip
-        kinds = {BUSY: ServiceUnavailableError, 404: NotThereError}
-        refusal = kinds.get(reply.status, KdsError)
+        refusal = ServiceUnavailableError if reply.status == BUSY else KdsError
         raise refusal(told["message"], where=told["where"] or self.url, hint=told["hint"])
 
     def _connection(self) -> HTTPConnection:

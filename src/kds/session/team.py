@@ -50,7 +50,8 @@ class TeamSessionMemory(SessionMemory):
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the user at the service, the one changed last first."""
-        return self._store.sessions(limit=10_000)
+        found: tuple[Session, ...] = self._store.sessions(limit=10_000)
+        return found
 
     def new_session(self) -> str | None:
         """An id for a session that begins with its first message."""
@@ -58,8 +59,10 @@ class TeamSessionMemory(SessionMemory):
 
     def _newest(self, count: int, *, details: bool = False) -> tuple[Message, ...]:
         def read() -> tuple[Message, ...]:
-            found = self._store.find_session(self.session) if self.session else None
-            return self._store.newest(found, count) if found else ()
+            said: tuple[Message, ...] = ()
+            if self.session and self._store.find_session(self.session) is not None:
+                said = self._store.messages(self.session, last=count)
+            return said
 
         return self._tried("asked without what was said before", read, ())
 

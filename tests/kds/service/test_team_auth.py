@@ -183,6 +183,22 @@ def test_a_zero_byte_in_a_name_is_the_callers_mistake(
     assert "postgres" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "status"),
+    [
+        ("memory.sessions", {"limit": 1}, 200),
+        ("memory.sessions", {"limit": "many"}, 400),
+        ("memory.session", {"session_id": "s", "_": 1}, 400),
+        ("memory.use_model", {"name": "x"}, 404),
+        ("memory.__init__", {}, 404),
+    ],
+)
+def test_commands_call_what_is_permitted_and_nothing_else(
+    office: Office, name: str, asked: Mapping[str, object], status: int
+) -> None:
+    assert office.client("ann").post(f"/calls/{name}", json=asked).status_code == status
+
+
 def test_what_reads_files_of_the_machine_is_not_there_for_others(office: Office) -> None:
     ann = office.client("ann")
     for method, path in (("POST", "/hook"), ("POST", "/web"), ("GET", "/api/memory/debug/stats")):

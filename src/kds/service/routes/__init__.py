@@ -27,7 +27,7 @@ from kds.service.requests import (
     current,
     named_root,
 )
-from kds.service.routes import documents, hook, memory, query, turns
+from kds.service.routes import hook, memory, query, team, turns
 from kds.service.workspaces import Log, Workspaces, is_same
 
 DESCRIPTION: Final = """\
@@ -166,7 +166,7 @@ def make_app(
     app.add_middleware(BodyLimit)
     for one in (
         router, turns.router, hook.router, query.router, memory.sessions, memory.router,
-        documents.router, turns.learning,
+        team.router, turns.learning,
     ):  # fmt: skip
         app.include_router(one)
     return app

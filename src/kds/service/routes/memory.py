@@ -11,13 +11,12 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
-from kds.api.memory_search import Searched, search_memory
-from kds.api.turn_log import NOTHING, session_page
+from kds.api.turn_log import session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import ArchiveFile, archive, archives_in, to_json, to_markdown
-from kds.brain.memory.profile import PURPOSE_LIMIT, Consent, Profile
+from kds.brain.memory.profile import PURPOSE_LIMIT, Consent
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
@@ -26,7 +25,6 @@ from kds.brain.turn import plain
 from kds.query.reading import checked_session
 from kds.service.errors import ConflictError
 from kds.service.requests import (
-    BODY_LIMIT,
     JSON,
     PATH_LIMIT,
     MessageText,
@@ -95,17 +93,6 @@ class GrantRequest(RequestBody):
     """Consent to a profile: for what it may be kept and used."""
 
     purpose: str = Field(min_length=1, max_length=PURPOSE_LIMIT)
-
-
-class SearchRequest(RequestBody):
-    """What to look for in past conversations."""
-
-    query: MessageText
-    session: str | None = Field(None, max_length=ID_LIMIT)
-    """Look in this one first, in the others only when it has too little."""
-    limit: int = Field(10, ge=1, le=MOST)
-    budget: int | None = Field(None, ge=1, le=BODY_LIMIT)
-    """Put the hits together as context of at most so many tokens."""
 
 
 sessions = APIRouter(prefix="/sessions", tags=["sessions"])
@@ -236,43 +223,6 @@ def metrics(
     corrections = served.conversations.library.corrections()
     report = read_report(store, timedelta(hours=hours), corrections).as_dict()
     return JSONResponse(report | {"memory": _numbers(store.stats() if store else None, *STORED)})
-
-
-@router.post("/search")
-@on_archivist
-def search(served: Served, asked: SearchRequest) -> Searched:
-    """Search past conversations; the search is measured."""
-    store = served.memory_if_any()
-    if store is None:
-        return Searched(asked.query, (), (), (NOTHING,), {}, {}, (), {})
-    settings, embedder = served.memory.recall_settings, served.queries.embedder.ready
-    given = dict(asked)
-    return search_memory(
-        store, given.pop("query"), settings=settings, embedder=embedder, surface="http", **given
-    )
-
-
-@router.get("/profile")
-@on_archivist
-def profile(
-    served: Served, purpose: Annotated[str, Query(min_length=1, max_length=PURPOSE_LIMIT)]
-) -> Profile | None:
-    """Return what is kept about the user, null without consent; the use is logged."""
-    store = served.memory_if_any()
-    return store.profile.use(purpose) if store else None
-
-
-@router.put("/profile")
-@on_archivist
-def change_profile(served: Served, asked: Profile) -> Profile:
-    """Replace what is kept about the user, who has given consent."""
-    kept = served.memory_for_writing().profile
-    if not kept.consent().given:
-        raise ConflictError("there is no consent", hint="give it first: kds memory consent grant")
-    changed = kept.save(asked)
-    if (embedder := served.queries.embedder.ready) is not None:
-        kept.embed(embedder)
-    return changed
 
 
 @router.get("/debug/stats", response_model=JSON)
