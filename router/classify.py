@@ -84,8 +84,10 @@ def make_classify(
                 shouted = turn.message.isupper()
                 analysis = analyse(turn.message.lower() if shouted else turn.message)
                 verdict = as_report(verdict, symptoms_of(model.agents), analysis)
-        secondary = dict.fromkeys(verdict.intent for _, verdict in requests[1:])
-        secondary.pop(verdict.intent, None)
+        asked = [one.intent for _, one in requests]
+        if verdict.intent not in asked:  # then it is another reading of the first
+            asked = asked[1:]
+        secondary = [one for one in dict.fromkeys(asked) if one != verdict.intent]
         summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
         return replace(
             told,

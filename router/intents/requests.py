@@ -24,6 +24,7 @@ _COMMANDS: Final = words("requests", "commands")
 _OBJECT_BEGINS: Final = cc.ARTICLES | cc.POSSESSIVES | {"it", "them", "this", "that", "these"}
 _NOUNS_TOO: Final = words("requests", "nouns_too")
 _QUESTIONS: Final = words("requests", "questions")
+_MENDING: Final = words("requests", "mending")
 
 _COMPLETE_ALONE: Final = frozenset(
     ("continue", "proceed", "commit", "go on", "go ahead", "carry on", "keep going", "resume")
@@ -51,10 +52,12 @@ _HARD: Final = re.compile(
     rf"|{_GAP}(?:and\s+)?(?:after\s+that|afterwards|then|finally|lastly)\b,?\s+"
     rf"(?!(?:{'|'.join(sorted(_COMMANDS - _NOUNS_TOO))})e?s\b)"
     rf"|{_GAP}and\s+(?:also|next|please)\s+"
+    rf"|{_GAP}(?:and\s+)?while\s+(?:you're|you\s+are|we're|we\s+are)\s+at\s+it,?\s+"
     rf"|{_GAP}(?:once|when)\s+(?:that|this|it)(?:'s|\s+is)\s+(?:done|finished|ready),?\s+",
     re.IGNORECASE,
 )
 _SOFT: Final = re.compile(rf"{_GAP}(?:and|plus)\s+|,\s+(?:also\s+)?", re.IGNORECASE)
+_ASKED_OF_YOU: Final = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z']+")
 _VERB_LAST: Final = re.compile(
     r"\b(?:i|we|you|to|should|can|could|would|must|will|that|and|please)\s+(\w+)$", re.IGNORECASE
@@ -84,6 +87,8 @@ def split_message(text: str) -> tuple[str, ...]:
     ('What is the difference between lint and test runs?',)
     >>> split_message("lint and test the parser")
     ('lint and test the parser',)
+    >>> split_message("The build is red, can you fix it? Then push")
+    ('The build is red, can you fix it?', 'Then push')
     >>> split_message("Perfect! Commit this, then deploy it")
     ('Commit this', 'deploy it')
     """
@@ -91,8 +96,23 @@ def split_message(text: str) -> tuple[str, ...]:
         return (text.strip(),)
     sentences = _cut(text, [found.span() for found in _HARD.finditer(text)])
     pieces = [part for sentence in sentences for part in _cut(sentence, _soft_cuts(sentence))]
-    parts = tuple(piece for piece in pieces if _WORD.search(piece) and not is_lead_in(piece))
+    parts = _with_mending([one for one in pieces if _WORD.search(one) and not is_lead_in(one)])
     return parts if 1 < len(parts) <= MAX_PARTS else (text.strip(),)
+
+
+def _with_mending(parts: list[str]) -> tuple[str, ...]:
+    """The parts, "fix it" together with what it is said of: a report of what fails."""
+    joined: list[str] = []
+    for part in parts:
+        core = without_lead_in(part)
+        to_you = _ASKED_OF_YOU.match(core)
+        verb, *rest = _first_words(core[to_you.end() :] if to_you else core) or [""]
+        mends = verb in _MENDING and bool({*rest[:1]} & (cc.PERSONAL | cc.DEMONSTRATIVES))
+        if joined and mends:
+            joined[-1] += f", {part}"
+        else:
+            joined.append(part)
+    return tuple(joined)
 
 
 def _cut(text: str, cuts: list[tuple[int, int]]) -> list[str]:
@@ -115,11 +135,14 @@ def _soft_cuts(sentence: str) -> list[tuple[int, int]]:
     asks = sentence.endswith("?") and first is not None and first[0].lower() in _QUESTIONS
     cuts, begin = [], 0
     for match in islice(_SOFT.finditer(sentence), MOST_CUTS):
-        before, words = sentence[begin : match.start()], _first_words(sentence[match.end() :])
+        before, after = sentence[begin : match.start()], sentence[match.end() :]
+        to_you = _ASKED_OF_YOU.match(after)
+        words = _first_words(after[to_you.end() :] if to_you else after)
         question = bool({*words[:1]} & _QUESTIONS)
         linked = match[0].strip(" ,") != "" and len(words) > 2  # a question only behind "and"
         # "how do I start the server and open the page?" is one
-        opens = (question and linked) or (_is_command(words) and not (asks and not question))
+        told = _is_command(words) and (question or to_you is not None or not asks)
+        opens = (question and linked) or told
         if opens and not _OTHERS_ACT.search(before) and _is_complete(before):
             cuts.append(match.span())
             begin = match.end()

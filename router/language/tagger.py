@@ -8,6 +8,7 @@ fragments of developer chat; not a general tagger.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from sys import intern
 from typing import Final
 
 from kds.router.english import English, table, words
@@ -141,7 +142,7 @@ def _looked_up(text: str, english: English) -> tuple[str, str, Reading, frozense
         "made": _made(lower),
         "break": not any(map(str.isalnum, text)) and lower not in {'"', "'", "(", "-", "/"},
     }
-    marks = {f".{name}" for name, holds in found.items() if holds}
+    marks = {intern(f".{name}") for name, holds in found.items() if holds}
     return lower, kind, known, frozenset({*marks, lower, "OPEN", f"~{known.verb}"})
 
 
