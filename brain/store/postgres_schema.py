@@ -75,8 +75,9 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (),  # stood for INDEXES
     (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
     (_sql("team"),),
-    (_sql("recall", large_share=0.25, **_SAMPLE),),
+    (),  # an earlier _sql("recall")
     ("TRUNCATE kds.context_entry",),  # contexts are texts
+    (_sql("recall", large_share=0.25, **_SAMPLE),),
 )
 """Only ever added to at the end: a step that a server has had stays as it is. Functions that search
 are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""

@@ -1,4 +1,4 @@
-CREATE FUNCTION kds.own_passages(OUT estimate bigint, OUT share float8)
+CREATE OR REPLACE FUNCTION kds.own_passages(OUT estimate bigint, OUT share float8)
 LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 DECLARE plan json;
 BEGIN
@@ -9,31 +9,47 @@ BEGIN
   FROM pg_class WHERE oid = 'kds.chunk'::regclass;
 END $$;
 
-CREATE FUNCTION kds.of_own(asked tsquery, share float8) RETURNS tsquery
+CREATE OR REPLACE FUNCTION kds.of_own(asked tsquery, share float8) RETURNS tsquery
 LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
   -- The list of all passages of a tenant takes longer to read than it saves when they are many.
   SELECT CASE WHEN share > {large_share} THEN asked
     ELSE ('''tenant:' || kds.tenant() || '''')::tsquery && asked END
 $$;
 
-DROP FUNCTION kds.frequencies;
+-- By the index on words only: for a few rows the planner would read everybody's in their order.
+CREATE OR REPLACE FUNCTION kds.counted(asked tsquery, most bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog SET enable_seqscan = off SET enable_indexscan = off AS $$
+DECLARE found bigint;
+BEGIN
+  EXECUTE 'SELECT count(*) FROM (
+    SELECT 1 FROM kds.chunk WHERE tenant = $2 AND words @@ $1 LIMIT $3) AS found'
+    INTO found USING asked, kds.tenant(), most;
+  RETURN found;
+END $$;
+
+DROP FUNCTION IF EXISTS kds.frequencies, kds.newest;
 CREATE FUNCTION kds.frequencies(asked tsquery[]) RETURNS TABLE(passages bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   own bigint := kds.tenant();
   total bigint; share float8; first bigint; last bigint;
-  looked_at bigint; had bigint[]; most bigint;
+  looked_at bigint; had bigint[]; most bigint; found bigint;
 BEGIN
   SELECT * INTO total, share FROM kds.own_passages();
   -- To count a common word takes as long as there are passages: of many, a sample tells enough.
   IF total > {sampled_from} THEN
     most := {counted};
-    SELECT min(id), max(id) INTO first, last FROM kds.chunk WHERE tenant = own;
+    -- All in the order of the index that begins with the tenant: else others' rows are read.
+    SELECT id INTO first FROM kds.chunk WHERE tenant BETWEEN own AND own
+      ORDER BY tenant, id LIMIT 1;
+    SELECT id INTO last FROM kds.chunk WHERE tenant BETWEEN own AND own
+      ORDER BY tenant DESC, id DESC LIMIT 1;
     WITH sample AS MATERIALIZED (
       SELECT few.words FROM generate_series(0, {places} - 1) AS place CROSS JOIN LATERAL (
         SELECT words FROM kds.chunk
-        WHERE tenant = own AND id >= first + (last - first) / {places} * place
-        ORDER BY id LIMIT {from_each}
+        WHERE (tenant, id) >= (own, first + (last - first) / {places} * place) AND tenant <= own
+        ORDER BY tenant, id LIMIT {from_each}
       ) AS few
     ), counted AS (
       SELECT number, count(*) FILTER (WHERE words @@ query) AS hits, count(*) AS rows
@@ -44,9 +60,8 @@ BEGIN
   FOR at IN 1 .. coalesce(cardinality(asked), 0) LOOP
     passages := total * had[at] / looked_at;
     IF most IS NULL OR had[at] <= {enough} THEN
-      EXECUTE 'SELECT CASE count(*) WHEN $3 THEN greatest($3, $4) ELSE count(*) END FROM (
-        SELECT 1 FROM kds.chunk WHERE tenant = $2 AND words @@ $1 LIMIT $3) AS found'
-        INTO passages USING kds.of_own(asked[at], share), own, most, passages;
+      found := kds.counted(kds.of_own(asked[at], share), most);
+      passages := CASE found WHEN most THEN greatest(most, passages) ELSE found END;
     END IF;
     RETURN NEXT;
   END LOOP;
@@ -55,8 +70,8 @@ END $$;
 CREATE FUNCTION kds.newest(asked tsquery, most int) RETURNS TABLE(id bigint, tokens int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  RETURN QUERY EXECUTE 'SELECT id, tokens FROM kds.chunk WHERE tenant = $2 AND words @@ $1
-    ORDER BY id DESC LIMIT $3'
+  RETURN QUERY EXECUTE 'SELECT id, tokens FROM kds.chunk WHERE tenant BETWEEN $2 AND $2 AND words @@ $1
+    ORDER BY tenant DESC, id DESC LIMIT $3'
     USING kds.of_own(asked, (kds.own_passages()).share), kds.tenant(), most;
 END $$;
 

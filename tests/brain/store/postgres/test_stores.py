@@ -71,32 +71,55 @@ def test_the_planner_takes_a_new_tenant_for_one_with_as_many_rows_as_others(
     assert plan[0]["Plan"]["Plan Rows"] == 300
 
 
-def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_come_first(
-    store: PostgresStore, url: str
-) -> None:
-    """Half of 30,000 passages say "ship", one of fifteen "walrus", 42 "oyster"."""
-    session = store.create_session(session_id="sea")
-    message = store.append("sea", "user", "Of ships and walruses")
-    number, tenant, passages = session.num, store.database.tenant, 30_000
+PASSAGES = 30_000
+
+
+@pytest.fixture
+def large(store: PostgresStore, open_store: OpenStore, url: str) -> PostgresStore:
+    """A memory in which half of PASSAGES say "ship", one of fifteen "walrus", 42 "oyster", and
+    behind it a larger one of somebody else."""
     words = " || ".join(
         f"CASE n % {each} WHEN 0 THEN '{word}:1B ' ELSE '' END"
         for word, each in {"ship": 2, "walru": 15, "oyster": 700}.items()
     )
     with driver().connect(url, autocommit=True) as admin:
-        admin.execute(
-            "INSERT INTO kds.chunk(id, tenant, message_num, kind, header, start, length, idents, "
-            f"tokens, words) SELECT ({number}::bigint << 24) + n, {tenant}, num, 'prose', '', 0, "
-            f"1, '', 1, ({words} || quote_literal('tenant:{tenant}'))::tsvector "
-            f"FROM generate_series(2, {passages}) AS n, kds.message WHERE id = '{message.id}'"
-        )
+        for one, passages in ((store, PASSAGES), (open_store("bob"), 3 * PASSAGES)):
+            tenant = one.database.tenant
+            session = one.create_session()
+            message = one.append(session.id, "user", "Of ships and walruses")
+            admin.execute(
+                "INSERT INTO kds.chunk(id, tenant, message_num, kind, header, start, length, "
+                f"idents, tokens, words) SELECT ({session.num}::bigint << 24) + n, {tenant}, num, "
+                f"'prose', '', 0, 1, '', 1, ({words} || quote_literal('tenant:{tenant}'))::tsvector "
+                f"FROM generate_series(2, {passages}) AS n, kds.message WHERE id = '{message.id}'"
+            )
         admin.execute("ANALYZE kds.chunk")
-    counts = store.document_frequencies(["ship", "walrus", "oyster", "whale"])
-    assert counts["ship"] == pytest.approx(passages / 2, rel=0.2)
-    assert counts["walrus"] == pytest.approx(passages / 15, rel=0.5)
+    return store
+
+
+def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_come_first(
+    large: PostgresStore,
+) -> None:
+    counts = large.document_frequencies(["ship", "walrus", "oyster", "whale"])
+    assert counts["ship"] == pytest.approx(PASSAGES / 2, rel=0.2)
+    assert counts["walrus"] == pytest.approx(PASSAGES / 15, rel=0.5)
     assert (counts["oyster"], counts["whale"]) == (42, 0)
-    ship, oyster = store.occurrences([["ship"], ["oyster"]], limit=3)
+    ship, oyster = large.occurrences([["ship"], ["oyster"]], limit=3)
     assert [one & 0xFFFFFF for one in ship] == [30_000, 29_998, 29_996]
     assert [one & 0xFFFFFF for one in oyster] == [29_400, 28_700, 28_000]
+
+
+def test_a_search_in_a_large_memory_does_not_read_all_that_others_have(
+    large: PostgresStore, url: str
+) -> None:
+    with driver().connect(url) as admin:
+        admin.execute(f"SET kds.tenant = '{large.database.tenant}'")
+        admin.execute("SELECT kds.newest('walru', 1000), kds.frequencies('{ship,walru,oyster}')")
+        (read,) = admin.execute(
+            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables "
+            "WHERE relid = 'kds.chunk'::regclass"
+        ).fetchone()
+    assert read < PASSAGES
 
 
 class TestMessages(PassageConformance):
