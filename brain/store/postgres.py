@@ -40,7 +40,7 @@ RETRY_S: Final = 1.0
 """Seconds for which a server that could not be reached is not asked again, at most: where it does
 not even refuse, two thirds of the time are lost to waiting for it."""
 
-REFUSED_S: Final = 0.25
+REFUSED_S: Final = 0.1
 """The same where it was known sooner: one that refuses is found soon after it is back."""
 
 GRACE_S: Final = 0.5
