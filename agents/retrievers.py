@@ -15,9 +15,10 @@ from kds.brain.documents.recall import DOCUMENT_BIAS
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import ALL, DocumentHit
 from kds.brain.memory.memory_store import MemoryStore, log_recall
-from kds.brain.passages.recall import Hit, RecallSettings, recall
+from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
+from kds.brain.settings import RecallOptions
 
 SURFACE: Final = "retriever"
 
@@ -38,7 +39,7 @@ class MemoryRetriever(BaseRetriever):
     """This session first, the others only when it has too little."""
     document: str | None = None
     """Sessions about this document are preferred."""
-    settings: RecallSettings = RecallSettings()
+    options: RecallOptions = RecallOptions()
     embedder: Annotated[Embedder | None, SkipValidation] = None
 
     def _get_relevant_documents(
@@ -49,7 +50,7 @@ class MemoryRetriever(BaseRetriever):
             query,
             scope=Scope(self.session_id, self.document),
             limit=self.k if k is None else k,
-            settings=self.settings,
+            options=self.options,
             embedder=self.embedder,
             now=utc_now(),
         )

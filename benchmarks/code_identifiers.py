@@ -112,7 +112,7 @@ def _kds(store: SqliteStore, embedder: Embedder | None) -> Search:
 def _dense(store: SqliteStore, embedder: Embedder) -> Search:
     def search(text: str) -> list[str]:
         found = store.search_dense(embedder.embed_query(text), model=embedder.name, limit=4 * ASKED)
-        passages = store.passages([hit.chunk_id for hit in found])
+        passages = store.passages([*found])
         return list(dict.fromkeys(passage.message_id for passage in passages))
 
     return search

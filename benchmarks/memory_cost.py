@@ -24,7 +24,7 @@ from common import Words, costs, cpu_ms, options, ranks, show, spent
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import Archive, SqliteStore
 from kds.brain.memory.sessions import Session
-from kds.brain.passages.recall import RecallSettings, recall
+from kds.brain.passages.recall import recall
 from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
 from kds.brain.words.terms import WORD
 from kds.brain.workspace import Workspace
@@ -178,8 +178,7 @@ def _times(
     vector_ms = []
 
     def ask() -> None:
-        settings = RecallSettings(few=0)
-        found = recall(store, text, scope=scope, settings=settings, embedder=embedder)
+        found = recall(store, text, scope=scope, few=0, embedder=embedder)
         vector_ms.append(found.timings_ms.get("embedding", 0.0))
 
     cpu, wall = spent(ask)

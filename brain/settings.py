@@ -125,11 +125,11 @@ class RecallOptions(_Section):
     """Whether long messages are searched in parts."""
     token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
     """Tokens that what was recalled may fill."""
-    rerank_alpha: float | None = Field(default=None, ge=0)
+    rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of meaning (with an embedding model); None: the default."""
-    rerank_beta: float | None = Field(default=None, ge=0)
+    rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of words."""
-    rerank_gamma: float | None = Field(default=None, ge=0)
+    rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of identifiers."""
     embeddings: str | None = Field(default=None, min_length=1)
     """``shipped`` (None, too), ``off``, or ``module:name``, which a workspace cannot choose."""

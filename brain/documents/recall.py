@@ -139,8 +139,7 @@ def recall(
         dense = search_vectors(store, vector, within, log, limit=NEAREST)
     with log.stage("judging"):
         definers = [one for concept in asked.concepts for one in concept.definers]
-        hits = (hit.chunk_id for hit in (*found, *dense.hits))
-        ids = dict.fromkeys((*hits, *definers, *referred))
+        ids = dict.fromkeys((*found, *dense.hits, *definers, *referred))
         places = {one.chunk_id: one for one in store.candidates(tuple(ids))}
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
@@ -311,7 +310,7 @@ def _ranked(
     fused = fuse(
         {one: found.score for one, found in judged.items()},
         {},
-        {hit.chunk_id: hit.score for hit in dense.hits if hit.chunk_id in places},
+        {one: cosine for one, cosine in dense.hits.items() if one in places},
         weights=WEIGHTS,
         dense_floor=dense.floor,
         least=dense.least,
@@ -369,7 +368,6 @@ def _explained(
 ) -> Iterator[DocumentHit]:
     """Yield passages as hits, with their parts and the reasons."""
     passages = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
-    cosines = {hit.chunk_id: hit.score for hit in dense.hits}
     best = max((found.score for found in judged.values()), default=0.0) or 1.0
     nothing = Judged(0.0, {"words": 0.0, "definition": 0.0, "reference": 0.0}, (), (), (), "")
     for one in ranked:
@@ -382,8 +380,8 @@ def _explained(
         why += words_told(found.has, found.near)
         if one.meaning is not None:
             parts["meaning"] = one.meaning
-        if one.chunk_id in cosines:
-            why.append(f"meaning: cosine {cosines[one.chunk_id]:.2f}")
+        if one.chunk_id in dense.hits:
+            why.append(f"meaning: cosine {dense.hits[one.chunk_id]:.2f}")
         if one.bias != 1.0:
             why.append(f"x{one.bias:g}: of the document asked about")
         yield DocumentHit(passages[one.chunk_id], one.score, parts, one.bias, tuple(why))

@@ -14,7 +14,7 @@ method raises StoreError.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -56,17 +56,15 @@ from kds.brain.passages.store import (
     PassageStore,
     Place,
     Row,
-    count_vector_deletion,
     in_order,
     insert,
     marks,
     queue,
     range_of,
-    slices,
 )
 from kds.brain.store.columns import from_micros, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.maintenance import healing, note_scrub, wipe
+from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, read_script
 from kds.brain.store.sqlite import Database
 from kds.brain.words.terms import TokenCounter
@@ -192,12 +190,12 @@ class Documents(PassageStore):
         with self.database.write() as connection:
             gone = self._delete(connection, found)
         if gone:
-            wipe(self.database)
+            self.database.wipe()
         return tuple(found.values())
 
     def tidy(self) -> None:
         """Remove the bytes of what was replaced, if anything was."""
-        wipe(self.database)
+        self.database.wipe()
 
     def documents(self) -> tuple[Document, ...]:
         """Return all documents, by path."""
@@ -302,12 +300,9 @@ class Documents(PassageStore):
     def _read(
         self, ids: Sequence[int], columns: str, value_of: Callable[[Row], T]
     ) -> tuple[T, ...]:
-        def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, T]]:
-            query = f"SELECT {columns} FROM {_PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
-            return ((row[0], value_of(row)) for row in connection.execute(query, some))
-
         with self.database.read() as connection:
-            return in_order(ids, read)
+            query = f"SELECT {columns} FROM {_PASSAGE_TABLES} WHERE chunk.id"
+            return in_order(connection, query, ids, value_of)
 
     def holdings(self) -> Holdings:
         """Return how much is stored."""
@@ -326,27 +321,26 @@ class Documents(PassageStore):
         found: dict[str, dict[int, float]] = {}
         with self.database.read() as connection:
             has = _inside(connection, within)
-            for some in slices(keys):
-                rows = connection.execute(
-                    "SELECT key, chunk_id, strength, label, refers FROM term "
-                    f"WHERE key IN ({marks(some)}) ORDER BY strength DESC, chunk_id",
-                    some,
-                ).fetchall()
-                for key, chunk_id, strength, label, refers in rows:
-                    if not has(chunk_id) or len(found.get(key, ())) >= MANY_DEFINERS:
-                        continue
-                    known = found.setdefault(key, {})
-                    known.setdefault(chunk_id, strength)
-                    # The first passages of the section where it says that the meaning stands.
-                    there = (
-                        one
-                        for number, own, one in (_numbered(connection, refers) if refers else ())
-                        if number == refers
-                        and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
-                        and _labels_agree(label, own)
-                    )
-                    for one in islice(there, MANY_HANDED_ON):
-                        known.setdefault(one, HANDED_ON * strength)
+            rows = connection.execute(
+                "SELECT key, chunk_id, strength, label, refers FROM term "
+                f"WHERE key IN ({marks(keys)}) ORDER BY strength DESC, chunk_id",
+                keys,
+            ).fetchall()
+            for key, chunk_id, strength, label, refers in rows:
+                if not has(chunk_id) or len(found.get(key, ())) >= MANY_DEFINERS:
+                    continue
+                known = found.setdefault(key, {})
+                known.setdefault(chunk_id, strength)
+                # The first passages of the section where it says that the meaning stands.
+                there = (
+                    one
+                    for number, own, one in (_numbered(connection, refers) if refers else ())
+                    if number == refers
+                    and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
+                    and _labels_agree(label, own)
+                )
+                for one in islice(there, MANY_HANDED_ON):
+                    known.setdefault(one, HANDED_ON * strength)
         return found
 
     def referred(self, reference: Reference, within: str | None = None) -> dict[int, float]:
@@ -378,8 +372,7 @@ class Documents(PassageStore):
             connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(number))
             gone += connection.execute("DELETE FROM document WHERE num = ?", (number,)).rowcount
         if gone:
-            count_vector_deletion(self.database, connection)
-            note_scrub(self.database, connection)
+            self.database.count(connection, "vector_deletions", "scrub_due")
         return gone
 
 
@@ -463,7 +456,7 @@ def _numbered(connection: Connection, key: str) -> list[tuple[str, str, int]]:
         "WHERE number_key = ? OR (number_key > ? AND number_key < ?) "
         "ORDER BY number_key <> ?, chunk.id"
     )
-    return connection.execute(query, (key, f"{key}.", f"{key}/", key)).fetchall()
+    return [*connection.execute(query, (key, f"{key}.", f"{key}/", key))]
 
 
 def _labels_agree(asked: str, label: str) -> bool:

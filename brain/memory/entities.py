@@ -6,7 +6,7 @@ context. Nothing here fails because a memory has expired: then there is nothing 
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -89,21 +89,36 @@ class EntityTable:
             connection.execute(query, (to_micros(later), key))
             return _live(connection, key, now)
 
-    def note(
+    def remember_turn(
         self,
         key: str,
+        terms: Iterable[str] = (),
         *,
-        terms: Mapping[str, str] | None = None,
+        answer: str = "",
         documents: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
         fresh: bool = False,
         ttl: timedelta = TTL,
         within: Connection | None = None,
     ) -> None:
-        """Count a turn and take over what is given; what has expired, of any key, is removed.
+        """Count a turn, with what it referred to and what was answered; what has expired, of any
+        key, is removed.
 
-        ``within``: a transaction that is open.
+        ``fresh``: the topic has changed, and all that was known before is forgotten. Documents
+        and sections that are not given are those that the answer names; when it names none, those
+        of the turns before stay active. ``within``: a transaction that is open.
         """
+        text = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
+        named = filter(None, dict.fromkeys(kept_text(" ".join(term.split())) for term in terms))
+        files = (found[0] for found in _FILE.finditer(text))
+        headings = (found[1] for found in _HEADING.finditer(mark_code(text)))
+        active = [
+            json.dumps([*map(kept_text, names)]) if names is not None else None
+            for names in (
+                _first(files) if documents is None else documents,
+                _first(headings) if sections is None else sections,
+            )
+        ]
         now = self.database.clock()
         lent = nullcontext(within) if within else self.database.write(durable=False)
         with lent as connection:
@@ -119,19 +134,15 @@ class EntityTable:
                 "sections = coalesce(?, entity_memory.sections), "
                 "turn_count = entity_memory.turn_count + 1, expires_at = excluded.expires_at "
                 "RETURNING turn_count",
-                (key, *(given := (_listed(documents), _listed(sections))),
-                 to_micros(now + ttl), *given),
-            ).fetchone()  # fmt: skip
-            if not terms:
+                (key, *active, to_micros(now + ttl), *active),
+            ).fetchone()
+            if not (rows := [(key, term, snippet(term, text), turn) for term in named]):
                 return
             connection.executemany(
                 "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, "
                 "turn = excluded.turn",
-                [
-                    (key, kept_text(term), kept_text(said)[:SNIPPET_LIMIT], turn)
-                    for term, said in terms.items()
-                ],
+                rows,
             )
             connection.execute(
                 "DELETE FROM entity WHERE key = ? AND term NOT IN "
@@ -139,51 +150,15 @@ class EntityTable:
                 (key, key, TERMS_KEPT),
             )
 
-    def remember_turn(
-        self,
-        key: str,
-        terms: Iterable[str],
-        *,
-        answer: str = "",
-        documents: Sequence[str] | None = None,
-        sections: Sequence[str] | None = None,
-        fresh: bool = False,
-        ttl: timedelta = TTL,
-        within: Connection | None = None,
-    ) -> None:
-        """Count a turn, with what it referred to and what was answered.
-
-        ``fresh``: the topic has changed, and all that was known before is forgotten. Documents
-        and sections that are not given are those that the answer names; when it names none, those
-        of the turns before stay active.
-        """
-        text = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
-        named = dict.fromkeys(" ".join(term.split()) for term in terms)
-        files = (found[0] for found in _FILE.finditer(text))
-        headings = (found[1] for found in _HEADING.finditer(mark_code(text)))
-        self.note(
-            key,
-            terms={term: snippet(term, text) for term in named if term},
-            documents=_first(files) if documents is None else documents,
-            sections=_first(headings) if sections is None else sections,
-            fresh=fresh,
-            ttl=ttl,
-            within=within,
-        )
-
     def forget(self, key: str) -> bool:
         """Remove a memory; tells whether there was one."""
         with self.database.write() as connection:
             gone = connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
-            return gone.rowcount > 0
+            return bool(gone.rowcount)
 
 
 def _first(named: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys(named))[:MANY] or None
-
-
-def _listed(given: Sequence[str] | None) -> str | None:
-    return None if given is None else json.dumps(list(map(kept_text, given)))
 
 
 def _live(connection: Connection, key: str, now: datetime) -> EntityMemory | None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from threading import RLock
-from typing import Final
+from typing import Final, Unpack
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.encoder import NAME as SHIPPED
@@ -22,7 +22,7 @@ from kds.brain.errors import KdsError, UnknownNameError
 from kds.brain.memory.entities import EntityTerm
 from kds.brain.memory.memory_store import TURN, MemoryPlace, MemoryStore, log_recall
 from kds.brain.memory.profile import content_stems, fitting_lines
-from kds.brain.memory.sessions import Session, SessionTable, new_id
+from kds.brain.memory.sessions import Beside, Session, SessionTable, new_id
 from kds.brain.memory.summaries import Later
 from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
 from kds.brain.memory.window import Keep, Window, Windows, window_of
@@ -31,10 +31,8 @@ from kds.brain.passages.recall import (
     Assembled,
     Hit,
     Recall,
-    RecallSettings,
     assemble,
     recall,
-    recall_settings,
 )
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import EVERYWHERE, Message, Passage, Role, Scope, Summary
@@ -218,11 +216,6 @@ class ConversationMemory:
         return memory.model_copy(update={"enabled": self.tools.on_by_default})
 
     @property
-    def recall_settings(self) -> RecallSettings:
-        """How past conversations are searched at this moment."""
-        return recall_settings(self.config.settings.recall)
-
-    @property
     def store(self) -> MemoryStore:
         """The store; opened at first use. Raises StoreError."""
         with self._lock:
@@ -272,11 +265,8 @@ class ConversationMemory:
         role: Role,
         content: str,
         *,
-        speaker: str | None = None,
-        at: datetime | None = None,
-        message_id: str | None = None,
-        details: str | None = None,
         summarise: bool = True,
+        **beside: Unpack[Beside],
     ) -> Message | None:
         """Store a message, and after a reply bring the summaries up to date.
 
@@ -288,15 +278,11 @@ class ConversationMemory:
         if not flags.enabled:
             return None
         self._place.prepare()
-        append = partial(
-            self.store.append, session, role, content,
-            at=at, speaker=speaker, message_id=message_id, details=details,
-        )  # fmt: skip
         try:
-            message = append()
+            message = self.store.append(session, role, content, **beside)
         except UnknownNameError:
             self.begin(session)
-            message = append()
+            message = self.store.append(session, role, content, **beside)
         if summarise and role == "assistant":
             self._windows.catch_up(session, message, flags, self.summarizer)
         return message
@@ -329,7 +315,7 @@ class ConversationMemory:
                     about, terms, fresh=fresh, ttl=flags.ttl, within=within
                 )
             )
-        store.note_turn(session, store.draft("user", message, at=at, message_id=None), *notes)
+        store.note_turn(session, store.draft("user", message, at=at), *notes)
 
     @property
     def summarizer(self) -> Summarizer | None:
@@ -396,7 +382,7 @@ class ConversationMemory:
             query,
             scope=scope,
             limit=limit,
-            settings=self.recall_settings,
+            options=self.config.settings.recall,
             embedder=embedder,
             now=self.tools.clock(),
         )
@@ -514,11 +500,6 @@ class ConversationMemory:
             return ()
         known = self.store.entities.load(session, ttl=flags.ttl)
         return known.recent if known else ()
-
-    def delete(self, session: str) -> None:
-        """Remove a session with all that is known of it. Raises StoreError."""
-        self.store.delete_session(session)
-        self.store.entities.forget(session)
 
     def close(self, *, wait_s: float | None = None) -> None:
         """Let go of the store, once the summaries are made. Closing twice is fine."""

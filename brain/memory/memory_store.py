@@ -56,13 +56,13 @@ RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
 
 KEPT: Final = timedelta(days=30)
+"""How long a measurement is kept."""
 
 MOST_READ: Final = 50_000
 """Measurements that figures are of: a second's work. A person has a thousand a week."""
 
 DROPPED_EACH: Final = timedelta(hours=1)
 """How often those that are older leave the disk; nobody sees them before."""
-"""How long a measurement is kept."""
 
 CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (

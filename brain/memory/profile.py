@@ -18,7 +18,6 @@ from kds.brain.passages.recall import Vector
 from kds.brain.passages.store import Embedder, insert
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.maintenance import note_scrub, wipe
 from kds.brain.words.terms import EMPTY_WORDS, WORD, TokenCounter, stem
 
 PROFILE_TOKENS: Final = 200
@@ -122,9 +121,9 @@ class ProfileTable:
             bare = [(without_profile(text), number) for number, text in rows]
             connection.executemany("UPDATE message SET details = ? WHERE num = ?", bare)
             self._log(connection, "revoked", "")
-            note_scrub(self.database, connection)
+            self.database.count(connection, "scrub_due")
             consent = _consent(connection)
-        wipe(self.database, set_aside_too=True)
+        self.database.wipe(set_aside_too=True)
         return consent
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, TypedDict, Unpack, get_args, get_type_hints
 from uuid import uuid4
 
 from kds.brain.errors import MessageError, StoreError
@@ -19,20 +19,18 @@ from kds.brain.passages.store import (
     CHUNK_BITS,
     MessageSearch,
     Row,
-    count_vector_deletion,
     in_order,
     marks,
     queue,
     range_of,
     session_number,
-    slices,
     unknown,
 )
 from kds.brain.passages.store import insert as insert_rows
 from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection
-from kds.brain.store.maintenance import healing, note_scrub, wipe
+from kds.brain.store.maintenance import healing
 from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
@@ -126,6 +124,16 @@ class Draft:
     pieces: tuple[Piece, ...]
     index: tuple[tuple[Any, ...], ...]
     """What the index holds of each piece, as `PassageStore.indexed` returns it."""
+
+
+class Beside(TypedDict, total=False):
+    """What may be told of a message beside its role and its content."""
+
+    at: datetime | None
+    speaker: str | None
+    message_id: str | None
+    details: str | None
+    """JSON, without secrets (`kds.brain.passages.details`)."""
 
 
 class SessionTable(MessageSearch):
@@ -228,12 +236,12 @@ class SessionTable(MessageSearch):
                 )
                 connection.executemany("DELETE FROM message WHERE session_num = ?", numbers)
                 connection.executemany("DELETE FROM session WHERE num = ?", numbers)
-                self._note_deletion(connection)
+                self.database.count(connection, "vector_deletions", "scrub_due")
             tell(done, total)
             if done < total:
-                time.sleep((time.monotonic() - begun) / 2)  # for others
+                time.sleep(time.monotonic() - begun)  # half of the time is others'
         if sessions:
-            wipe(self.database)
+            self.database.wipe()
 
     def _shorten(self, number: int) -> Iterator[int]:
         """Delete the end of a session, and leave one in order that a transaction can delete.
@@ -248,7 +256,7 @@ class SessionTable(MessageSearch):
                     return
             gone += AT_ONCE
             yield gone
-            time.sleep((time.monotonic() - begun) / 2)
+            time.sleep(time.monotonic() - begun)
 
     def _delete_end(self, connection: Connection, number: int) -> bool:
         """Delete the last messages of a session; False: it is short."""
@@ -273,12 +281,8 @@ class SessionTable(MessageSearch):
             "token_count = token_count - ?, chunk_count = chunk_count - ? WHERE num = ?",
             (AT_ONCE, tokens, chunks, number),
         )
-        self._note_deletion(connection)
+        self.database.count(connection, "vector_deletions", "scrub_due")
         return True
-
-    def _note_deletion(self, connection: Connection) -> None:
-        count_vector_deletion(self.database, connection)
-        note_scrub(self.database, connection)
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())
@@ -294,31 +298,21 @@ class SessionTable(MessageSearch):
 
     @healing
     def append(
-        self,
-        session_id: str,
-        role: Role,
-        content: str,
-        *,
-        at: datetime | None = None,
-        speaker: str | None = None,
-        message_id: str | None = None,
-        details: str | None = None,
+        self, session_id: str, role: Role, content: str, **beside: Unpack[Beside]
     ) -> Message:
         """Store a message with its chunks, index rows and embedding jobs, at once or not at all.
 
-        ``details`` are JSON, without secrets (`kds.brain.passages.details`).
         When it returns, the message outlives a crash of the process and of the machine. A
         ``message_id`` that is stored already, with the same content in the same session, is
         returned as it is; with another content it is refused.
         """
         # Redacting and cutting take the most time: before the lock, not under it.
-        draft = self.draft(
-            role, content, at=at, speaker=speaker, message_id=message_id, details=details
-        )
+        draft = self.draft(role, content, **beside)
         made = replace(draft.message, session_id=session_id, details=None)
         with self.database.write() as connection:
             number = session_number(connection, session_id, self.database.place)
-            if message_id is None or (stored := _message(connection, message_id)) is None:
+            name = beside.get("message_id")
+            if name is None or (stored := _message(connection, name)) is None:
                 return replace(made, seq=self.add(connection, number, [draft]))
         if any(getattr(stored, one) != getattr(made, one)
                for one in ("session_id", "role", "content")):  # fmt: skip
@@ -334,9 +328,9 @@ class SessionTable(MessageSearch):
         role: Role,
         content: str,
         *,
-        at: datetime | None,
+        at: datetime | None = None,
         speaker: str | None = None,
-        message_id: str | None,
+        message_id: str | None = None,
         details: str | None = None,
     ) -> Draft:
         """Get a message ready. Raises StoreError for a role that is none."""
@@ -407,11 +401,8 @@ class SessionTable(MessageSearch):
 
     def known_ids(self, connection: Connection, messages: Sequence[str]) -> set[str]:
         """Return which ids of messages there are already, within a transaction."""
-        known: set[str] = set()
-        for some in slices(messages):
-            query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
-            known.update(row[0] for row in connection.execute(query, some))
-        return known
+        query = f"SELECT id FROM message WHERE id IN ({marks(messages)})"
+        return {row[0] for row in connection.execute(query, messages)}
 
     def messages(
         self,
@@ -469,17 +460,16 @@ class SessionTable(MessageSearch):
             "SELECT chunk.id, message.id, session.id, document_context, role, speaker, "
             f"message.at, chunk.kind, header, {body}, idents, {tokens} "
             "FROM chunk JOIN message ON message.num = chunk.message_num "
-            "JOIN session ON session.num = message.session_num WHERE chunk.id IN "
+            "JOIN session ON session.num = message.session_num WHERE chunk.id"
         )
+
+        def passage_of(row: Row) -> Passage:
+            text = row[9] if isinstance(row[9], str) else ""  # else damaged
+            values: Row = (*row[:6], from_micros(row[6]), *row[7:9], text, *row[10:])
+            return Passage(*values)
+
         with self.database.read() as connection:
-
-            def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, Passage]]:
-                for row in connection.execute(f"{query}({marks})", some):
-                    text = row[9] if isinstance(row[9], str) else ""  # else damaged
-                    values: Row = (*row[:6], from_micros(row[6]), *row[7:9], text, *row[10:])
-                    yield row[0], Passage(*values)
-
-            return in_order(ids, read)
+            return in_order(connection, query, ids, passage_of)
 
 
 def insert(connection: Connection, session: Session) -> int:

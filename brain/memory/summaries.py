@@ -103,7 +103,7 @@ class SummaryTable(SessionTable):
             "ORDER BY num DESC LIMIT ?"
         )
         with self.database.read() as connection:
-            return connection.execute(query, (model, BATCH)).fetchall()
+            return [*connection.execute(query, (model, BATCH))]
 
     def embed_summaries(self, embedder: Embedder) -> int:
         """Give the latest periodic summaries without a vector one; returns how many got it.

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import PassageStore, Weights, backfill, ids_within
-from kds.brain.passages.values import Scored
+from kds.brain.passages.values import Scores
 from kds.brain.store import maintenance
-from kds.brain.store.maintenance import Check, healing, scrub_if_due
+from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import TIMEOUT_S, Database
 from kds.brain.store.sqlite_files import all_files, size_of
@@ -133,17 +133,7 @@ class PassageFile(PassageStore):
         self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
         self._forms = WordForms()
         self._tokens = WordForms("unicode61")
-        scrub_if_due(self.database)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was found and put right, and not told yet."""
-        return self.database.warnings
-
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return the warnings, which are told once."""
-        taken, self.database.warnings = self.database.warnings, ()
-        return taken
+        self.database.wipe_if_due()
 
     def _ranked(
         self,
@@ -153,19 +143,20 @@ class PassageFile(PassageStore):
         limit: int,
         weights: Weights,
         names: bool = False,
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         asked = self._any_of(words)
         with self.database.read() as connection:
             first, last = ids_within(connection, within, self.database.place)
             if not asked or limit < 1:
-                return ()
+                return {}
             condition = "" if within is None else f"AND rowid BETWEEN {first} AND {last} "
-            rows = connection.execute(
-                "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
-                f"{condition}ORDER BY rank LIMIT ?",
-                (self._in("idents", asked) if names else asked, f"bm25{weights}", limit),
-            ).fetchall()
-        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
+            return dict(
+                connection.execute(
+                    "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
+                    f"{condition}ORDER BY rank LIMIT ?",
+                    (self._in("idents", asked) if names else asked, f"bm25{weights}", limit),
+                )
+            )
 
     @healing
     def occurrences(
@@ -190,8 +181,7 @@ class PassageFile(PassageStore):
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
         with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
-            if not maintenance.index_answers(self.database):
-                maintenance.mend_index(self.database)
+            self.database.mend()
         with self.database.read() as connection:
             counts = {word: [self._frequency(connection, one) for one in self._forms(word)]
                       for word in words}  # fmt: skip
@@ -219,7 +209,7 @@ class PassageFile(PassageStore):
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
         return self._vectors.search(vector, within, model=model, limit=limit)
 
@@ -228,12 +218,6 @@ class PassageFile(PassageStore):
         from kds.brain.passages.vectors import VectorSearch  # takes numpy along
 
         return VectorSearch(self.database)
-
-    def index_range(self, connection: Any, number: int, ids: tuple[int, int]) -> None:
-        """Nothing to do: triggers put passages into the index of a file."""
-
-    def forget_words(self, connection: Any, number: int, ids: tuple[int, int]) -> None:
-        """Nothing to do: a file does not count words."""
 
     def _room(self, connection: Any) -> tuple[int, int]:
         return sum(map(size_of, all_files(self.path))), version_of(connection)
@@ -244,8 +228,8 @@ class PassageFile(PassageStore):
 
     def rebuild(self) -> Check:
         """Rebuild the search index, queue what has no vector, and examine everything."""
+        self.database.rebuild()
         with self.database.write() as connection:
-            maintenance.remake_indexes(connection, self.kind.indexes)
             backfill(connection)
         return self.check()
 

@@ -23,7 +23,7 @@ from kds.brain.passages.store import (
     range_of,
     searched_model,
 )
-from kds.brain.passages.values import Scored
+from kds.brain.passages.values import Scores
 from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import Check
 from kds.brain.store.postgres import Server
@@ -131,12 +131,12 @@ class PostgresPassages(PassageStore):
         limit: int,
         weights: Weights,
         names: bool = False,
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         queries = self._queries(words, "D" if names else "")
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
             if not queries or limit < 1:
-                return ()
+                return {}
             passages, total = connection.execute(
                 "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(word_count), 0) FROM session"
             ).fetchone()
@@ -153,8 +153,7 @@ class PostgresPassages(PassageStore):
                 values: tuple[Any, ...] = (mean, *ids, asked, queries, idfs, four, unit, limit)
             else:
                 values = (_any_of(_driving(counts)), queries, idfs, [*four, unit], mean, limit)
-            rows = connection.execute(_WITHIN if within is not None else _RANKED, values)
-            return tuple(Scored(chunk_id, score) for chunk_id, score in rows.fetchall())
+            return dict(connection.execute(_RANKED if within is None else _WITHIN, values))
 
     def occurrences(
         self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
@@ -196,7 +195,7 @@ class PostgresPassages(PassageStore):
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
         import numpy as np
 
@@ -207,7 +206,7 @@ class PostgresPassages(PassageStore):
             first, last = ids_within(connection, within, self.database.place)
             searched = searched_model(connection, model, width, self.database.place)
             if searched is None or limit < 1:
-                return ()
+                return {}
             condition = "" if within is None else f"AND chunk_id BETWEEN {first} AND {last} "
             if within is None and width <= WIDEST:
                 connection.execute(f"SET LOCAL hnsw.ef_search = {max(SEARCHED, limit)}")
@@ -218,9 +217,8 @@ class PostgresPassages(PassageStore):
                 f"SELECT chunk_id, 1 - ({far}) FROM embedding WHERE model_num = ? "
                 f"AND vector_dims(vector) = {width} {condition}ORDER BY {far} LIMIT ?",
                 (asked, searched, asked, limit),
-            ).fetchall()
-        hits = [Scored(chunk_id, score) for chunk_id, score in rows]
-        return tuple(sorted(hits, key=lambda hit: -hit.score))
+            )
+            return dict(sorted(rows, key=lambda row: -row[1]))
 
     def _keep_vectors(self, connection: Connection, model: int, blobs: Mapping[int, bytes]) -> int:
         from kds.brain.passages.vectors import from_blob  # takes numpy along
@@ -229,12 +227,13 @@ class PostgresPassages(PassageStore):
         if not vectors:
             return 0
         connection.execute("SELECT index_vectors(?)", (len(next(iter(vectors.values()))),))
-        return connection.executemany(
+        done = connection.executemany(
             "INSERT INTO embedding(chunk_id, model_num, vector) "
             "SELECT id, ?, CAST(? AS halfvec) FROM chunk WHERE id = ? "
             "ON CONFLICT (chunk_id, model_num) DO UPDATE SET vector = excluded.vector",
             [(model, _written(vector), chunk_id) for chunk_id, vector in vectors.items()],
-        ).rowcount
+        )
+        return int(done.rowcount)
 
     def check(self) -> Check:
         """Examine the rows of this tenant; changes nothing."""
@@ -274,14 +273,6 @@ class PostgresPassages(PassageStore):
         connection.execute(
             f"UPDATE {self.holders} SET word_count = word_count + ? WHERE num = ?",
             (sum(size for _, size, _ in ready), number),
-        )
-
-    def forget_words(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
-        """Take passages that are about to go off the words that their holder counts."""
-        connection.execute(
-            f"UPDATE {self.holders} SET word_count = word_count - "
-            "(SELECT coalesce(sum(size), 0) FROM chunk WHERE id BETWEEN ? AND ?) WHERE num = ?",
-            (*ids, number),
         )
 
     def indexed(self, texts: Sequence[str]) -> tuple[str, int]:

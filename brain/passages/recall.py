@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nlargest
-from itertools import accumulate
+from itertools import accumulate, islice
 from time import perf_counter
 from typing import Final
 
@@ -36,7 +36,7 @@ from kds.brain.passages.rerank import (
     window,
 )
 from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
-from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary, is_told
+from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scores, Summary, is_told
 from kds.brain.settings import RecallOptions
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 
@@ -94,32 +94,19 @@ SHORTLIST: Final = 3
 BUDGET_TOKENS: Final = 1000
 """What a prompt has for memories."""
 
-_STEPS: Final = {0: 1.0, **NEIGHBOURS}
+USUAL: Final = RecallOptions()
+
+_STEPS: Final = tuple((step, weight**2) for step, weight in {0: 1.0, **NEIGHBOURS}.items())
 
 
-@dataclass(frozen=True, slots=True)
-class RecallSettings:
-    """What can be switched and tuned. Every switch off leaves the simpler behaviour."""
+def weights_set(options: RecallOptions) -> Weights:
+    """Return the weights of the searches; one that is not set has its default.
 
-    hybrid: bool = True
-    """Off: words only, neither vectors nor identifiers."""
-    chunking: bool = True
-    """Off: whole messages, one hit each."""
-    weights: Weights = DEFAULT
-    few: int = FEW
-    """0: never another conversation."""
-    least_cosine: float = LEAST_COSINE
-
-
-def recall_settings(options: RecallOptions) -> RecallSettings:
-    """Return the settings of recalls; a weight that is not set has its default.
-
-    >>> recall_settings(RecallOptions(hybrid=False, rerank_beta=0.5)).weights.beta
+    >>> weights_set(RecallOptions(rerank_beta=0.5)).beta
     0.5
     """
     given = {name: getattr(options, f"rerank_{name}") for name in ("alpha", "beta", "gamma")}
-    own = {name: value for name, value in given.items() if value is not None}
-    return RecallSettings(options.hybrid, options.chunking, replace(DEFAULT, **own))
+    return replace(DEFAULT, **{name: one for name, one in given.items() if one is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,23 +206,26 @@ def recall(
     *,
     scope: Scope = EVERYWHERE,
     limit: int = 10,
-    settings: RecallSettings = RecallSettings(),
+    options: RecallOptions = USUAL,
     embedder: Embedder | None = None,
     now: datetime | None = None,
+    few: int = FEW,
+    least_cosine: float = LEAST_COSINE,
 ) -> Recall:
     """Find what ``query`` is about, in the session of ``scope`` first, then everywhere.
 
     ``scope.document`` lifts hits of conversations about that document, and hides no others.
-    "Yesterday" and the like count from ``now``. Raises StoreError when the store cannot be
-    read; an embedding model that fails is a note.
+    "Yesterday" and the like count from ``now``. ``few``: with fewer hits all conversations are
+    searched, 0 for never. Raises StoreError when the store cannot be read; an embedding model that
+    fails is a note.
     """
     log = Log()
-    question = read_question(query, now=now)
-    by_meaning = settings.hybrid and settings.weights.alpha > 0.0
+    question, weights = read_question(query, now=now), weights_set(options)
+    by_meaning = options.hybrid and weights.alpha > 0.0
     vector = embed_question(store, embedder if by_meaning else None, question.text, log)
-    search = _Search(store, question, settings, vector, scope.document, log)
+    search = _Search(store, question, options, weights, least_cosine, vector, scope.document, log)
     hits = search.run(scope.session_id, limit=limit)
-    widened = scope.session_id is not None and len(hits) < min(settings.few, limit)
+    widened = scope.session_id is not None and len(hits) < min(few, limit)
     if widened:
         known = {hit.passage.chunk_id for hit in hits}
         others = search.run(None, limit=limit + len(known))
@@ -249,8 +239,8 @@ def recall(
         counts=dict(log.counts),
         timings_ms=log.timings_ms,
         flags={
-            "hybrid": settings.hybrid,
-            "chunking": settings.chunking,
+            "hybrid": options.hybrid,
+            "chunking": options.chunking,
             "in_conversation": scope.session_id is not None,
             "widened": widened,
             "embeddings": vector is not None,
@@ -267,7 +257,9 @@ class _Search:
 
     store: MessageSearch
     question: Question
-    settings: RecallSettings
+    options: RecallOptions
+    weights: Weights
+    least_cosine: float
     vector: Vector | None
     document: str | None
     log: Log
@@ -275,33 +267,28 @@ class _Search:
     def run(self, within: str | None, *, limit: int) -> list[Hit]:
         """Return the best passages, best first: of one session, or (None) of all."""
         store, log = self.store, self.log
-        names = self.question.identifiers if self.settings.hybrid else ()
+        names = self.question.identifiers if self.options.hybrid else ()
         with log.stage("lexical"):
             words, rarities = self._words(within)
         with log.stage("code"):
-            code = store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
+            code = store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else {}
         with log.stage("dense"):
-            least = self.settings.least_cosine
-            dense = search_vectors(store, self.vector, within, log, least=least)
+            dense = search_vectors(store, self.vector, within, log, least=self.least_cosine)
         log.counts.update(lexical=len(words), code=len(code), dense=len(dense.hits))
         with log.stage("rerank"):
-            found = (*words, *(hit.chunk_id for hit in (*code, *dense.hits[:DENSE_JUDGED])))
-            candidates = tuple(dict.fromkeys(found))
+            candidates = tuple(dict.fromkeys((*words, *code, *islice(dense.hits, DENSE_JUDGED))))
             passages = self._passages(window(candidates))
             judged = rerank(self.question, candidates, passages, rarities)
         with log.stage("fusion"):
-            cosines = {hit.chunk_id: hit.score for hit in dense.hits}
             fused = fuse(
                 {one: result.score for one, result in judged.items()},
-                {hit.chunk_id: hit.score for hit in code},
-                cosines,
-                weights=weights_for(
-                    self.settings.weights, (one.tokens for one in passages.values())
-                ),
+                code,
+                dense.hits,
+                weights=weights_for(self.weights, (one.tokens for one in passages.values())),
                 dense_floor=dense.floor,
                 least=dense.least,
             )
-            return self._hits(fused, passages, judged, cosines, limit)
+            return self._hits(fused, passages, judged, dense.hits, limit)
 
     def _words(self, within: str | None) -> tuple[list[int], Mapping[str, float]]:
         """Return passages with words of the question, and how rare each term is.
@@ -345,9 +332,9 @@ class _Search:
             mean = sum(place.values()) / max(len(place), 1) or 1.0
             squares: defaultdict[int, float] = defaultdict(float)
             for one, tokens in place.items():
-                worth = 2.0 / (2.0 - LENGTH + LENGTH * tokens / mean)
-                for step, weight in _STEPS.items():
-                    squares[one - step] += (weight * worth) ** 2
+                worth = (2.0 / (2.0 - LENGTH + LENGTH * tokens / mean)) ** 2
+                for step, weight in _STEPS:
+                    squares[one - step] += weight * worth
             for one, square in squares.items():
                 scores[one] += rarities[term.word] * math.sqrt(square)
         return [one for _, one in nlargest(limit, ((score, one) for one, score in scores.items()))]
@@ -361,7 +348,7 @@ class _Search:
         limit: int,
     ) -> list[Hit]:
         best = sorted(fused, key=lambda one: (-fused[one].score, -one))
-        if self.settings.chunking:
+        if self.options.chunking:
             best = best[: max(SHORTLIST * limit, POOL)]
         known = {**passages, **self._passages([one for one in best if one not in passages])}
         about = set((self.document or "").splitlines())
@@ -377,7 +364,7 @@ class _Search:
             why = tuple(_reasons(fused[one], judged.get(one), cosine, same=same))
             hits.append(Hit(passage, score, fused[one], False, why, cosine))
         hits = _supported(hits)
-        if self.settings.chunking:
+        if self.options.chunking:
             return hits[:limit]
         first: dict[str, Hit] = {}  # each message in the place of its best passage
         for hit in hits:
@@ -456,7 +443,7 @@ def _reasons(
 class DenseHits:
     """The nearest passages by cosine."""
 
-    hits: tuple[Scored, ...] = ()
+    hits: Scores = field(default_factory=dict)
     floor: float | None = None
     """The cosine that no other passage exceeds; None when the others have no vector."""
     least: float = -1.0
@@ -506,7 +493,7 @@ def search_vectors(
         return DenseHits()
     if not hits:
         log.note(f"no vectors of '{vector.model}' here yet; words only")
-    floor = hits[-1].score if len(hits) >= limit else None
+    floor = [*hits.values()][-1] if len(hits) >= limit else None
     return DenseHits(hits, floor, least if vector.model == SHIPPED else -1.0)
 
 

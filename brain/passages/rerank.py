@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from kds.brain.errors import KdsError
 from kds.brain.passages.question import Question, Term
 from kds.brain.passages.values import Passage
 from kds.brain.words.period import MONTHS
@@ -208,27 +207,16 @@ def _asks(passage: Passage) -> bool:
     return _ADDED.sub("", passage.body[-_LAST:]).rstrip().endswith("?")
 
 
-class WeightsError(KdsError):
-    """The weights of the searches make no sense together."""
-
-
 @dataclass(frozen=True, slots=True)
 class Weights:
     """What each search counts: ``alpha`` meaning, ``beta`` words, ``gamma`` identifiers.
 
-    Only their proportions matter. Raises WeightsError when one is negative, or beta and gamma
-    are both 0: without a model nothing would be left.
+    Only their proportions matter; beta and gamma are not both 0.
     """
 
     alpha: float
     beta: float
     gamma: float
-
-    def __post_init__(self) -> None:
-        values = (self.alpha, self.beta, self.gamma)
-        if not all(0.0 <= one < math.inf for one in values) or self.beta + self.gamma <= 0.0:
-            hint = "use numbers from 0 on, beta or gamma above 0, such as 0.25, 0.6 and 0.15"
-            raise WeightsError(f"nothing can be ranked with the weights {values}", hint=hint)
 
 
 DEFAULT: Final = Weights(0.20, 0.65, 0.15)

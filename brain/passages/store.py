@@ -13,7 +13,7 @@ embedding model costs only time. Claiming a job puts off its time: after a crash
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,19 +23,15 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError, UnknownNameError
 from kds.brain.git import keep_private
-from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scored, Summary
+from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scores, Summary
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import Check, healing
-from kds.brain.store.sqlite import Database
 from kds.brain.words.terms import TokenCounter, estimate_tokens, joined_forms
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 
 CHUNK_BITS: Final = 24
 """Bits of a passage's id below the number of its session or document: 16 million for each."""
-
-IDS_AT_ONCE: Final = 500
-"""Ids in one statement: older versions of SQLite allow 999."""
 
 LEASE: Final = timedelta(minutes=5)
 """How long a claimed job is reserved: longer than a batch takes."""
@@ -91,14 +87,10 @@ class PassageStore(ABC):
     holders: ClassVar[str]
     """The table that counts passages and tokens: of sessions, or of documents."""
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was found and put right, and not told yet."""
-        return ()
-
     def take_warnings(self) -> tuple[str, ...]:
-        """Return the warnings, which are told once."""
-        return ()
+        """Return what was found and put right, once."""
+        taken, self.database.warnings = self.database.warnings, ()
+        return taken
 
     def measure(self) -> tuple[int, float]:
         """Return about how many passages there are, and their mean size in tokens."""
@@ -112,14 +104,14 @@ class PassageStore(ABC):
     @healing
     def search_words(
         self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank passages with any of the words (or phrases) by BM25; no word is an operator."""
         return self._ranked(words, within, limit=limit, weights=weights)
 
     @healing
     def search_identifiers(
         self, identifiers: Sequence[str], within: str | None = None, *, limit: int
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank passages that hold one of the identifiers, in whatever spelling of it."""
         names = joined_forms(identifiers)
         return self._ranked(names, within, limit=limit, weights=IDENTIFIER_WEIGHTS, names=True)
@@ -133,7 +125,7 @@ class PassageStore(ABC):
         limit: int,
         weights: Weights,
         names: bool = False,
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank the passages that have any of the words; ``names``: among their identifiers."""
 
     @abstractmethod
@@ -152,7 +144,7 @@ class PassageStore(ABC):
     @abstractmethod
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
 
     @abstractmethod
@@ -171,13 +163,19 @@ class PassageStore(ABC):
         counts the words."""
         return ()
 
-    @abstractmethod
-    def index_range(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
+    def index_range(  # noqa: B027  # a file has triggers for it
+        self, connection: Connection, number: int, ids: tuple[int, int]
+    ) -> None:
         """Put the passages from one id to another, of one holder, into the index."""
 
-    @abstractmethod
     def forget_words(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
-        """Take passages that are about to go off what their holder counts, if it counts words."""
+        """Take passages that are about to go off the words that their holder counts, if it does."""
+        if self.index_columns:
+            connection.execute(
+                f"UPDATE {self.holders} SET word_count = word_count - "
+                "(SELECT coalesce(sum(size), 0) FROM chunk WHERE id BETWEEN ? AND ?) WHERE num = ?",
+                (*ids, number),
+            )
 
     @abstractmethod
     def _room(self, connection: Connection) -> tuple[int, int]:
@@ -258,12 +256,12 @@ class PassageStore(ABC):
             claimed = connection.execute(
                 f"UPDATE embed_job SET next_at = ? WHERE chunk_id IN ({due}) "
                 "RETURNING chunk_id, attempts",
-                (to_micros(now + LEASE), to_micros(now), min(limit, IDS_AT_ONCE)),
+                (to_micros(now + LEASE), to_micros(now), limit),
             )
             attempts = dict(claimed.fetchall())
             if not attempts:  # another process was quicker
                 return ()
-            query = f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks([*attempts])})"
+            query = f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks(attempts)})"
             rows = connection.execute(f"{query} ORDER BY id", [*attempts]).fetchall()
         return tuple(
             EmbeddingJob(one, f"{header}\n{body}" if header else body, attempts[one])
@@ -301,11 +299,12 @@ class PassageStore(ABC):
 
     def _keep_vectors(self, connection: Connection, model: int, blobs: Mapping[int, bytes]) -> int:
         """Write the vectors of passages that exist, within a transaction; returns how many."""
-        return connection.executemany(
+        done = connection.executemany(
             "INSERT OR REPLACE INTO embedding(chunk_id, model_num, f16) "
             "SELECT id, ?, ? FROM chunk WHERE id = ?",
             [(model, blob, chunk_id) for chunk_id, blob in blobs.items()],
-        ).rowcount
+        )
+        return int(done.rowcount)
 
     def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
         """Put jobs back: tried again later and later, and given up after some attempts."""
@@ -323,7 +322,8 @@ class PassageStore(ABC):
     def retry_embeddings(self) -> int:
         """Make every job due now, also those given up; returns how many."""
         with self.database.write(durable=False) as connection:
-            return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
+            query = "UPDATE embed_job SET next_at = 0, attempts = 0"
+            return int(connection.execute(query).rowcount)
 
     def _promote(self, connection: Connection) -> None:
         """Let the wanted model serve once it has everything that can be had."""
@@ -338,7 +338,7 @@ class PassageStore(ABC):
     def _forget_models(self, connection: Connection, condition: str, name: str) -> None:
         query = f"DELETE FROM embedding_model WHERE {condition}"
         if connection.execute(query, (name,)).rowcount:
-            count_vector_deletion(self.database, connection)
+            self.database.count(connection, "vector_deletions")
 
 
 class MessageSearch(PassageStore):
@@ -375,7 +375,8 @@ def queue(connection: Connection, ids: tuple[int, int]) -> None:
 def backfill(connection: Connection) -> int:
     """Queue every chunk without a vector of the wanted model; returns how many are new."""
     missing = WITHOUT_VECTOR.replace("count(*)", "chunk.id, 0")
-    return connection.execute(f"INSERT INTO embed_job(chunk_id, next_at) {missing}").rowcount
+    query = f"INSERT INTO embed_job(chunk_id, next_at) {missing}"
+    return int(connection.execute(query).rowcount)
 
 
 def searched_model(connection: Connection, name: str, width: int, place: str) -> int | None:
@@ -388,12 +389,6 @@ def searched_model(connection: Connection, name: str, width: int, place: str) ->
         return None
     _refuse_other_width(name, row[1], width, place)
     return int(row[0])
-
-
-def count_vector_deletion(engine: Engine, connection: Connection) -> None:
-    """Tell every process that holds the vectors of a file in memory that some are gone."""
-    if isinstance(engine, Database):
-        connection.execute("UPDATE state SET value = value + 1 WHERE key = 'vector_deletions'")
 
 
 def _refuse_other_width(name: str, width: int, given: int, place: str) -> None:
@@ -416,31 +411,25 @@ def range_of(number: int) -> tuple[int, int]:
 
 
 def in_order(
-    ids: Sequence[int], read: Callable[[str, Sequence[int]], Iterable[tuple[int, T]]]
+    connection: Connection, query: str, ids: Collection[int], value_of: Callable[[Row], T]
 ) -> tuple[T, ...]:
-    """Return what ``read`` finds, each once, in the order of ``ids``.
+    """Return what ``query`` finds of these ids, in their order.
 
-    ``read`` gets the marks for some ids in a statement, and these ids.
+    It ends with the column that they are asked of, and its rows begin with it.
     """
-    wanted = list(dict.fromkeys(map(int, ids)))
-    found: dict[int, T] = {}
-    for some in slices(wanted):
-        found.update(read(marks(some), some))
+    wanted = [*dict.fromkeys(map(int, ids))]
+    rows = connection.execute(f"{query} IN ({marks(wanted)})", wanted)
+    found = {row[0]: value_of(row) for row in rows}
     return tuple(found[one] for one in wanted if one in found)
 
 
-def slices(rows: Sequence[T], *, at_once: int = IDS_AT_ONCE) -> Iterator[Sequence[T]]:
-    """Cut rows or ids into runs of ``at_once``."""
-    return (rows[at : at + at_once] for at in range(0, len(rows), at_once))
+def marks(values: Collection[object]) -> str:
+    """Return the marks that stand for values in a statement, or in a list of them.
 
-
-def marks(values: Sequence[object]) -> str:
-    """Return the marks that stand for values in a statement.
-
-    >>> marks(["a", "b"])
-    '?, ?'
+    >>> marks(["a", "b"]), marks([])
+    ('?, ?', 'NULL')
     """
-    return ", ".join("?" * len(values))
+    return ", ".join("?" * len(values)) or "NULL"
 
 
 def insert(
@@ -452,7 +441,7 @@ def insert(
     """
     values = marks(columns.split(","))
     query = f"INSERT INTO {table}({columns}) VALUES ({values}) {clash}"
-    return connection.executemany(query, list(rows)).rowcount
+    return int(connection.executemany(query, list(rows)).rowcount)
 
 
 def find_number(connection: Connection, session_id: str) -> int | None:

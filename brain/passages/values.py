@@ -89,12 +89,9 @@ class Scope:
 EVERYWHERE: Final = Scope()
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A hit of one search. Scores of different searches do not compare; higher is better."""
-
-    chunk_id: int
-    score: float
+Scores = dict[int, float]
+"""Passages that a search found, best first, with scores. Those of different searches do not
+compare."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ Importing this takes numpy's 0.1 s: only stores with vectors do.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.store import CHUNK_BITS, range_of, searched_model, session_number
-from kds.brain.passages.values import Scored
+from kds.brain.passages.store import range_of, searched_model, session_number
+from kds.brain.passages.values import Scores
 from kds.brain.store.sqlite import Database
 
 Array = np.ndarray[Any, Any]
@@ -80,25 +80,25 @@ class VectorSearch:
 
     def search(
         self, vector: Sequence[float], within: str | None, *, model: str, limit: int
-    ) -> tuple[Scored, ...]:
+    ) -> Scores:
         """Rank chunks by cosine; a model without vectors finds nothing."""
         asked = unit(np.asarray(vector, dtype=np.float32)[None, :])[0]
         place = self._database.place
         with self._database.read() as connection:
             number = searched_model(connection, model, len(asked), place)
             if number is None or limit < 1:
-                return ()
+                return {}
             if within is None:
                 ids, rows = self._all(connection, number).nearest(asked)
             else:
                 own = range_of(session_number(connection, within, place))
                 ids, rows = _read(connection, number, "chunk_id BETWEEN ? AND ?", *own)
         if not len(ids):
-            return ()
+            return {}
         scores = rows.astype(np.float32) @ asked
         # The chunk's id decides between equal scores.
         best = np.lexsort((ids, -scores))[:limit]
-        return tuple(Scored(int(ids[one]), float(scores[one])) for one in best)
+        return {int(ids[one]): float(scores[one]) for one in best}
 
     def _all(self, connection: sqlite3.Connection, model: int) -> "_Vectors":
         with self._lock:
@@ -139,19 +139,18 @@ class _Vectors:
         ).fetchone()
         if state == self.state:
             return self
-        ids, rows = _read(connection, self.model, "num > ?", self.state[0])
-        stays = ~np.isin(self.ids, ids)  # the others were made again
-        if state[1] != self.state[1]:
-            numbers = [row[0] for row in connection.execute("SELECT num FROM session")]
-            stays &= np.isin(self.ids >> CHUNK_BITS, np.array(numbers, dtype=np.int64))
-        new = (ids, rows, _signs_of(rows)) if len(ids) else None
-        old = (self.ids, self.rows, self.signs)
-        if not stays.all():
-            old = (self.ids[stays], self.rows[stays], self.signs[stays])
-        if new and len(old[0]):
-            new = (np.concatenate((old[0], ids)), np.concatenate((old[1], rows)),
-                   np.concatenate((old[2], new[2])))  # fmt: skip
-        return _Vectors(self.model, *(new or old), state)
+        # Where something was deleted, all is read anew.
+        known = self if state[1] == self.state[1] else _Vectors(self.model)
+        ids, rows = _read(connection, self.model, "num > ?", known.state[0])
+        if not len(ids):
+            return replace(known, state=state)
+        signs = _signs_of(rows)
+        if len(known.ids):
+            stays = ~np.isin(known.ids, ids)  # the others were made again
+            ids = np.concatenate((known.ids[stays], ids))
+            rows = np.concatenate((known.rows[stays], rows))
+            signs = np.concatenate((known.signs[stays], signs))
+        return _Vectors(self.model, ids, rows, signs, state)
 
 
 def _signs_of(rows: Array) -> Array:

@@ -1,55 +1,37 @@
 """What the tables ask of whatever runs their SQL: a file here, a server elsewhere.
 
 The tables are written once, in the SQL that SQLite and PostgreSQL share, with ``?`` for a value.
-`sqlite.Database` is one file; `tenancy.Tenancy` is one tenant's view of a
-server. Where the two differ (full text, vectors, deleted bytes) each has a table of its own.
+`sqlite.Database` is one file; `tenancy.Tenancy` is one tenant's view of a server. Where the two
+differ (full text, vectors, deleted bytes) each has a table of its own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from kds.brain.clock import Clock
+from kds.brain.errors import StoreError
 
-
-class Changed(Protocol):
-    """What a statement, or all of many, changed."""
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows."""
-        ...
-
-
-class Cursor(Changed, Protocol):
-    """What a statement found."""
-
-    def fetchone(self) -> Any:
-        """Return the next row, None when there is none."""
-
-    def fetchall(self) -> list[Any]:
-        """Return the rows that are left."""
-        ...
-
-    def __iter__(self) -> Iterator[Any]: ...
+Count = Literal["vector_deletions", "scrub_due"]
+"""What a file counts for all its processes: deletions of vectors, and of bytes not removed yet."""
 
 
 class Connection(Protocol):
     """A connection lent for one transaction."""
 
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor:
-        """Run one statement."""
-        ...
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
+        """Run one statement; returns a cursor over its rows."""
 
-    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Changed:
-        """Run one statement for each row of values."""
-        ...
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """Run one statement for each row of values; returns what has their ``rowcount``."""
 
 
 class Engine(Protocol):
     """Transactions over the tables. Whatever goes wrong in one is a StoreError."""
 
     clock: Clock
+    warnings: tuple[str, ...]
+    """What was found and put right, and not told yet."""
 
     @property
     def place(self) -> str:
@@ -68,4 +50,15 @@ class Engine(Protocol):
         Nobody else writes the same tables (of the same tenant) meanwhile. ``ahead``: a server need
         not answer a statement before the next one is sent, and no ``rowcount`` is known.
         """
+        ...
+
+    def count(self, connection: Connection, *what: Count) -> None:
+        """Count up in a file, within the transaction; a server needs none of it."""
+
+    def wipe(self, *, set_aside_too: bool = False) -> None:
+        """Remove the bytes of what was deleted; a server does so by itself."""
+
+    def mend(self, error: StoreError | None = None) -> bool:
+        """Make the search index of a file anew if it is damaged, as ``error`` or a look at it says;
+        tells whether it was."""
         ...

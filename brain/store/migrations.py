@@ -60,14 +60,16 @@ class FileKind:
     @cached_property
     def indexes(self) -> Mapping[str, str]:
         """The full-text indexes by name, and how each is made."""
-        made = sorted(_made_by(tuple(self.migrations)))
-        return {name: sql for _, name, sql in made if "USING fts5(" in sql}
+        return self._made_with("fts5")
 
     @cached_property
     def vocabularies(self) -> Mapping[str, str]:
         """The tables that tell the words of an index, and how each is made."""
+        return self._made_with("fts5vocab")
+
+    def _made_with(self, module: str) -> Mapping[str, str]:
         made = sorted(_made_by(tuple(self.migrations)))
-        return {name: sql for _, name, sql in made if "USING fts5vocab(" in sql}
+        return {name: sql for _, name, sql in made if f"USING {module}(" in sql}
 
 
 def scripts(folder: Path) -> tuple[Migration, ...]:
@@ -148,41 +150,35 @@ def is_ours(connection: sqlite3.Connection, kind: FileKind) -> bool:
     return _made(connection) == _made_by(tuple(kind.migrations[:version]))
 
 
-def missing_indexes(connection: sqlite3.Connection, kind: FileKind) -> frozenset[str]:
-    """Return what of the search indexes a file of the present version lacks, by name.
+def lacks_indexes(connection: sqlite3.Connection, kind: FileKind) -> bool:
+    """Tell whether search indexes, or tables of theirs, are all that a file lacks.
 
-    Nothing where something else is missing or strange: then the file is not ours.
+    False where something else is missing or strange: then the file is not ours.
     """
     if version_of(connection) != len(kind.migrations):
-        return frozenset()
+        return False
     found, expected = _made(connection), _made_by(tuple(kind.migrations))
-    lacking = frozenset(name for _, name, _ in expected - found)
-    if found - expected or not all(
-        name in kind.vocabularies or _indexes_of(name, kind) for name in lacking
-    ):
-        return frozenset()
-    return lacking
+    part = "|".join((*kind.vocabularies, *(f"{one}(_.*)?" for one in kind.indexes)))
+    lacking = [re.fullmatch(part, name) for _, name, _ in expected - found]
+    return bool(lacking) and all(lacking) and not found - expected
 
 
-def add_missing(connection: sqlite3.Connection, kind: FileKind, missing: frozenset[str]) -> None:
-    """Make the indexes anew of which something is ``missing``, with what they index."""
-    with_faults = {index for name in missing for index in _indexes_of(name, kind)}
+def remake_indexes(connection: sqlite3.Connection, kind: FileKind) -> None:
+    """Make the search indexes anew, whatever state they are in, within a transaction.
+
+    What is left of the old ones goes with the next VACUUM.
+    """
     connection.execute("PRAGMA writable_schema = ON")
-    for index in with_faults:  # SQLite opens an index in order to drop it: this one it cannot
-        connection.execute(
-            "DELETE FROM sqlite_master WHERE name = ? OR name GLOB ?", (index, f"{index}_*")
-        )
+    for name in (*kind.indexes, *kind.vocabularies):
+        # SQLite opens an index in order to drop it, which a damaged one does not let it do.
+        query = "DELETE FROM sqlite_master WHERE name = ? OR name GLOB ?"
+        connection.execute(query, (name, f"{name}_*"))
     connection.execute("PRAGMA writable_schema = RESET")
-    for index in with_faults:
-        connection.execute(kind.indexes[index])
-        connection.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
-    for name in missing & kind.vocabularies.keys():
-        connection.execute(kind.vocabularies[name])
-
-
-def _indexes_of(name: str, kind: FileKind) -> list[str]:
-    """The indexes that a table is, or that FTS5 keeps it for."""
-    return [one for one in kind.indexes if name == one or name.startswith(f"{one}_")]
+    for name, definition in kind.indexes.items():
+        connection.execute(definition)
+        connection.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
+    for definition in kind.vocabularies.values():
+        connection.execute(definition)
 
 
 @lru_cache(maxsize=32)

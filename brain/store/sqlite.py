@@ -11,6 +11,11 @@ NORMAL would lose the last messages when the power goes, though not when the pro
 Connections hold for one process and one file. After a fork, or when the file was replaced (set
 aside by another process, restored from a copy), new ones are made. An ordinary start finds a
 present file and takes no lock; it is made, examined and migrated by one process at a time.
+
+SQLite deletes by marking space as free, and its log keeps old pages. After a deletion the index
+is written anew (it keeps the words of what was deleted until then), the whole file too, and the
+log is written back and emptied. A count in the file says that this is due, raised with the
+deletion itself: a process that dies in between leaves it to the next one.
 """
 
 import sqlite3
@@ -18,24 +23,26 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import PrivateFile, may_write
 from kds.brain.store.columns import DamagedRowError
+from kds.brain.store.engine import Connection, Count
 from kds.brain.store.migrations import (
     FileKind,
-    add_missing,
     is_ours,
+    lacks_indexes,
     migrate,
-    missing_indexes,
     refuse_foreign,
+    remake_indexes,
     trust,
     version_of,
 )
 from kds.brain.store.sqlite_files import (
     back_up,
+    backups,
     clear_suspect,
     has_journal,
     identity,
@@ -43,12 +50,17 @@ from kds.brain.store.sqlite_files import (
     make_private,
     mark_suspect,
     set_aside,
+    set_aside_files,
     set_journal_aside,
 )
+from kds.brain.timeouts import Deadline
 
 TIMEOUT_S: Final = 30.0
 """How long a write waits for other writers. Eight processes that write without a pause keep one
 waiting for 2.5 s at worst; who holds the lock this long hangs."""
+
+PAUSE_S: Final = 0.01
+"""Between two attempts to empty the log: about the time another process takes for it."""
 
 _ALWAYS: Final = (
     "PRAGMA foreign_keys = ON",
@@ -177,6 +189,106 @@ class Database:
             finally:
                 self._give_back(connection, generation)
 
+    def count(self, connection: Connection, *what: Count) -> None:
+        """Count up, within the transaction."""
+        query = (
+            "INSERT INTO state(key, value) VALUES (?, 1) "
+            "ON CONFLICT(key) DO UPDATE SET value = value + 1"
+        )
+        connection.executemany(query, [(one,) for one in what])
+
+    def wipe(self, *, set_aside_too: bool = False, timeout_s: float | None = None) -> None:
+        """Remove the bytes of everything that was deleted from every file of the store.
+
+        The copies that migrations made go whole; damaged files that were set aside only when asked:
+        they may be the user's only copy.
+
+        Raises StoreError when another process reads the old state all the time; it stays due.
+        """
+        deadline = Deadline(self.timeout_s if timeout_s is None else timeout_s)
+        with PrivateFile(self.path).locked(timeout_s=deadline.left_s):
+            aside = set_aside_files(self.path) if set_aside_too else ()
+            for copy in (*backups(self.path), *aside):
+                PrivateFile(copy).remove()
+            if (due := self._wipes_due()) is None:  # another process did it in the meantime
+                return
+            with self.exclusive() as connection:
+                for index in self.kind.indexes:
+                    connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
+                connection.execute("VACUUM")
+                if not deadline.until(lambda: _empty_log(connection), pause_s=PAUSE_S):
+                    raise self._refusal(
+                        "what was deleted is still in the log of {what}: another process reads it",
+                        "it is gone from all answers; its bytes go when that process has ended",
+                    )
+                # Unless more was deleted meanwhile: then it is due again.
+                query = "UPDATE state SET value = 0 WHERE key = 'scrub_due' AND value = ?"
+                connection.execute(query, (due,))
+
+    def wipe_if_due(self) -> None:
+        """Finish what an earlier process began; a process that is at it is not waited for."""
+        try:
+            if self._wipes_due() is not None:
+                self.wipe(timeout_s=0)
+        except StoreError as error:
+            self.warnings += (error.message,)
+
+    def _wipes_due(self) -> Any:
+        """Return the count of deletions whose bytes are left; None for none."""
+        query = "SELECT value FROM state WHERE key = 'scrub_due' AND value <> 0"
+        with self.read() as connection:
+            row = connection.execute(query).fetchone()
+        return row and row[0]
+
+    def rebuild(self) -> None:
+        """Make the search indexes anew."""
+        with self.exclusive() as connection:
+            self._remake_indexes(connection)
+
+    def mend(self, error: StoreError | None = None) -> bool:
+        """Make the search index anew if it is damaged; tells whether it was.
+
+        ``error`` is one that may say so. A file that is damaged itself stays as it is: the next
+        start sets it aside.
+        """
+        damaged = is_damage(error.__cause__) if error else not self._index_answers()
+        if not damaged:
+            return False
+        with self.exclusive() as connection:
+            if not is_file_sound(connection):
+                return False
+            self._remake_indexes(connection)
+        clear_suspect(self.path)
+        self._warn("the search index was damaged and has been made anew")
+        return True
+
+    def _index_answers(self) -> bool:
+        """Tell whether each index has words, and the first and the last of its texts.
+
+        It costs a tenth of a millisecond, and tells of an index that was emptied or cut off, which
+        SQLite (3.40) may find in order. `maintenance.check` compares all.
+        """
+        query = (
+            "SELECT (SELECT rowid FROM {0} ORDER BY rowid LIMIT 1) IS "
+            "(SELECT min(id) FROM {0}_docsize) "
+            "AND (SELECT rowid FROM {0} ORDER BY rowid DESC LIMIT 1) IS "
+            "(SELECT max(id) FROM {0}_docsize) "
+            "AND (EXISTS (SELECT 1 FROM {0}_idx) OR NOT EXISTS (SELECT 1 FROM {0}_docsize))"
+        )
+        with self.read() as connection:
+            rows = (connection.execute(query.format(one)).fetchone() for one in self.kind.indexes)
+            return all(row[0] for row in rows)
+
+    def _remake_indexes(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            remake_indexes(connection, self.kind)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("VACUUM")
+
     def close(self) -> None:
         """Close every connection. The last one to close writes the log into the file."""
         self._closed = True
@@ -191,7 +303,7 @@ class Database:
         # Another program may have dropped a search index while the file was open.
         if _schema_of(self._writer) != self._schema:
             if self._schema is not None:
-                self.warnings += _complete(self._writer, self.kind)
+                self._complete(self._writer)
             self._schema = _schema_of(self._writer)
         return self._writer
 
@@ -235,10 +347,11 @@ class Database:
             raise self._refusal("its folder does not exist", hint)
         if not self._is_present():
             with PrivateFile(self.path).locked(timeout_s=self.timeout_s):
-                self.warnings += (*self._without_journal(), *self._without_damage())
+                self._set_journal_aside()
+                self._set_damage_aside()
                 make_private(self.path)
                 try:
-                    self.warnings += self._migrated()
+                    self._migrate()
                 except sqlite3.Error as error:
                     raise store_error(error, self.path, self.kind) from error
         self._identity = identity(self.path)
@@ -258,32 +371,33 @@ class Database:
         except sqlite3.Error:  # whatever it is, it is found again under the lock
             return False
 
-    def _without_journal(self) -> Iterator[str]:
+    def _set_journal_aside(self) -> None:
         """Set a foreign rollback journal aside before SQLite can see it."""
         if aside := set_journal_aside(self.path, self.clock()):
-            what = f"a rollback journal that KDS did not make lay beside the file of {self._what}"
-            yield f"{what}; it is kept as {aside.name}"
+            what = "a rollback journal that KDS did not make lay beside the file of {what}"
+            self._warn(f"{what}; it is kept as {aside.name}")
 
-    def _without_damage(self) -> Iterator[str]:
+    def _set_damage_aside(self) -> None:
         """Set a damaged file aside, and a log whose file is gone."""
         path = self.path
-        orphaned = not path.exists() and path.with_name(f"{path.name}-wal").exists()
-        if not (path.exists() or orphaned):
-            return
-        if not orphaned and self._is_sound():
+        if not path.exists():
+            if not path.with_name(f"{path.name}-wal").exists():
+                return
+            found = "the file of {what} was gone"
+        elif self._is_sound():
             clear_suspect(path)
             return
+        else:
+            found = "{what} was damaged, or not made by KDS"
         target = set_aside(path, self.clock())
         clear_suspect(path)
-        damaged = f"{self._what} was damaged, or not made by KDS"
-        what = f"the file of {self._what} was gone" if orphaned else damaged
-        yield f"{what}; what was left is kept as {target.name}, and a new one was begun"
+        self._warn(f"{found}; what was left is kept as {target.name}, and a new one was begun")
 
     def _is_sound(self) -> bool:
         try:
             with closing(self._untrusted()) as connection:
                 refuse_foreign(connection, self.path, self.kind)
-                if not (is_ours(connection, self.kind) or missing_indexes(connection, self.kind)):
+                if not (is_ours(connection, self.kind) or lacks_indexes(connection, self.kind)):
                     return False
                 return not is_suspect(self.path) or is_file_sound(connection)
         except sqlite3.Error as error:
@@ -291,20 +405,26 @@ class Database:
                 return False
             raise store_error(error, self.path, self.kind) from error
 
-    def _migrated(self) -> tuple[str, ...]:
+    def _migrate(self) -> None:
         with closing(self._untrusted()) as connection:
             refuse_foreign(connection, self.path, self.kind)
             version = version_of(connection)
             if version == len(self.kind.migrations):
-                return _complete(connection, self.kind)
+                self._complete(connection)
+                return
             trust(connection)  # it was looked at before
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
             copy = back_up(connection, self.path, version, self.clock()) if version else None
             migrate(connection, self.kind.migrations)
-        if copy is None:
-            return ()
-        return (f"{self._what} was brought up to date; the earlier one is kept as {copy.name}",)
+        if copy is not None:
+            self._warn(f"{{what}} was brought up to date; the earlier one is kept as {copy.name}")
+
+    def _complete(self, connection: sqlite3.Connection) -> None:
+        """Make the indexes anew that somebody has dropped: what they were made of is all there."""
+        if lacks_indexes(connection, self.kind):
+            self._remake_indexes(connection)
+            self._warn("a search index of {what} was missing and has been made anew")
 
     def _untrusted(self, *, timeout_s: float | None = None) -> sqlite3.Connection:
         """Open the file, which must exist: SQLite would make it readable for everybody.
@@ -357,12 +477,12 @@ class Database:
                 mark_suspect(self.path)
             raise store_error(error, self.path, self.kind) from error
 
-    @property
-    def _what(self) -> str:
-        return self.kind.what
+    def _warn(self, text: str) -> None:
+        self.warnings += (text.replace("{what}", self.kind.what),)
 
     def _refusal(self, message: str, hint: str) -> StoreError:
-        return StoreError(message.replace("{what}", self._what), where=self.place, hint=hint)
+        told = message.replace("{what}", self.kind.what)
+        return StoreError(told, where=self.place, hint=hint)
 
 
 def is_file_sound(connection: sqlite3.Connection) -> bool:
@@ -377,25 +497,17 @@ def is_file_sound(connection: sqlite3.Connection) -> bool:
     return all(row[0] == "ok" or "fts5" in row[0].lower() for row in rows)
 
 
+def _empty_log(connection: sqlite3.Connection) -> bool:
+    """Write the log into the file and cut it to nothing; False when others read it at the moment.
+
+    SQLite waits for readers, but not for another process that does the same.
+    """
+    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+
 def _schema_of(connection: sqlite3.Connection) -> int:
     """Return SQLite's count of changes to the definitions in the file."""
     return int(connection.execute("PRAGMA schema_version").fetchone()[0])
-
-
-def _complete(connection: sqlite3.Connection, kind: FileKind) -> tuple[str, ...]:
-    """Make the indexes anew that somebody has dropped: what they were made of is all there."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if missing := missing_indexes(connection, kind):
-            add_missing(connection, kind, missing)
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    if not missing:
-        return ()
-    connection.execute("VACUUM")  # what is left of the lost ones
-    return (f"a search index of {kind.what} was missing and has been made anew",)
 
 
 def is_damage(error: BaseException | None) -> bool:

@@ -17,7 +17,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
-from kds.brain.store.engine import Changed, Connection, Cursor
+from kds.brain.store.engine import Connection, Count
 from kds.brain.store.postgres import LOCK_S, PgConnection, Server
 from kds.brain.workspace import SharedDatabase, Texts, Workspace
 
@@ -73,6 +73,7 @@ class Tenancy:
         ``person`` is noted as who adds documents.
         """
         self.server, self.tenant, self.clock = server, tenant, clock
+        self.warnings: tuple[str, ...] = ()
         self._beside, self._person = beside, person
         self._area = area
         self._closed = False
@@ -104,6 +105,16 @@ class Tenancy:
         begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
         with self.server.transaction(begin, ahead=ahead) as connection:
             yield _Translating(connection, self.server)
+
+    def count(self, connection: Connection, *what: Count) -> None:
+        """Nothing to do: nobody keeps vectors of a server, which reuses the space by itself."""
+
+    def wipe(self, *, set_aside_too: bool = False) -> None:
+        """Nothing to do: `count` says why."""
+
+    def mend(self, error: StoreError | None = None) -> bool:
+        """Nothing to do: a server looks after its indexes."""
+        return False
 
     def close(self) -> None:
         """Refuse what comes after. The server stays open for others."""
@@ -148,11 +159,11 @@ class _Translating:
         self._connection = connection
         self._server = server
 
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor:
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
         with self._server.translated():
             return self._connection.execute(to_postgres(query), values or None)
 
-    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Changed:
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
         given = list(rows)
         if len(given) == 1:  # a pipeline for one costs twice as much
             return self.execute(query, given[0])

@@ -21,7 +21,7 @@ from kds.brain.memory.sessions import Session
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Vector
-from kds.brain.passages.values import Message, Role, Scored
+from kds.brain.passages.values import Message, Role, Scores
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
 
@@ -57,15 +57,13 @@ def say(store: MemoryStore, session: Session, *texts: str) -> list[Message]:
     return [store.append(session.id, roles[n % 2], text) for n, text in enumerate(texts)]
 
 
-def by_text(
-    store: MemoryStore, text: str, within: str | None = None, *, limit: int = 9
-) -> tuple[Scored, ...]:
+def by_text(store: MemoryStore, text: str, within: str | None = None, *, limit: int = 9) -> Scores:
     """Rank the passages that share words with ``text``."""
     return store.search_words(words_of(text), within, limit=limit, weights=COLUMN_WEIGHTS)
 
 
-def bodies(store: MemoryStore, found: tuple[Scored, ...]) -> list[str]:
-    return [passage.body for passage in store.passages([hit.chunk_id for hit in found])]
+def bodies(store: MemoryStore, found: Scores) -> list[str]:
+    return [passage.body for passage in store.passages([*found])]
 
 
 class Axes:
@@ -395,7 +393,7 @@ class SearchConformance:
         session = store.create_session()
         say(store, session, "the user has a name to get", CODE)
         found = store.search_identifiers([name], limit=5)
-        assert [one.kind for one in store.passages([hit.chunk_id for hit in found])] == ["code"]
+        assert [one.kind for one in store.passages([*found])] == ["code"]
 
 
 class ProfileConformance:
@@ -466,14 +464,15 @@ class EntityConformance:
 
     def test_a_memory_keeps_terms_documents_sections_and_turns(self, store: MemoryStore) -> None:
         assert store.entities.load("s") is None
-        store.entities.note("s", terms={"closing date": "1 March"}, documents=["lease.pdf"])
-        store.entities.note("s", terms={"tenant": "Ann"}, sections=["4.2"])
-        store.entities.note("s", terms={"closing date": "2 March"})
+        note = store.entities.remember_turn
+        note("s", ["closing date"], answer="The closing date is 1 March.", documents=["lease.pdf"])
+        note("s", ["tenant"], answer="Ann is the tenant.", sections=["4.2"])
+        note("s", ["closing date"], answer="No, the closing date is 2 March.")
         memory = store.entities.load("s")
         assert memory is not None
         assert [(term.term, term.snippet, term.turn) for term in memory.terms] == [
-            ("closing date", "2 March", 3),
-            ("tenant", "Ann", 2),
+            ("closing date", "No, the closing date is 2 March.", 3),
+            ("tenant", "Ann is the tenant.", 2),
         ]
         assert (memory.documents, memory.sections) == (("lease.pdf",), ("4.2",))
         assert memory.turn_count == 3
@@ -481,17 +480,17 @@ class EntityConformance:
     def test_it_expires_four_hours_after_the_last_access(
         self, store: MemoryStore, clock: HandClock
     ) -> None:
-        store.entities.note("s", terms={"a": "b"})
+        store.entities.remember_turn("s", ["a"])
         clock.move(hours=3)
         assert store.entities.load("s")
         clock.move(hours=3)
         assert store.entities.load("s")
         clock.move(hours=4)
         assert store.entities.load("s") is None
-        store.entities.note("s")
+        store.entities.remember_turn("s")
         assert getattr(store.entities.load("s"), "turn_count", 0) == 1
         clock.move(hours=4)
-        store.entities.note("other")
+        store.entities.remember_turn("other")
         with store.database.read() as connection:
             keys = connection.execute("SELECT key FROM entity_memory").fetchall()
         assert [key for (key,) in keys] == ["other"]
@@ -530,7 +529,7 @@ class StoreConformance(
     """All of it."""
 
     def test_a_store_counts_what_it_holds(self, store: MemoryStore) -> None:
-        assert (store.check().problems, store.warnings, store.stats().models) == ((), (), ())
+        assert (store.check().problems, store.take_warnings(), store.stats().models) == ((), (), ())
         session = store.create_session()
         say(store, session, "one", CODE)
         stats = store.stats()

@@ -16,7 +16,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.store import PassageStore
-from kds.brain.passages.values import EmbeddingJob, Scored
+from kds.brain.passages.values import EmbeddingJob, Scores
 
 from .conformance import HandClock
 
@@ -36,21 +36,17 @@ class Shelf(Protocol):
 
     def id_of(self, place: str) -> str: ...
 
-    def bodies(self, found: tuple[Scored, ...]) -> list[str]: ...
+    def bodies(self, found: Scores) -> list[str]: ...
 
     def body(self, job: EmbeddingJob) -> str:
         """Return the passage itself of what a model is given."""
         return job.text.rpartition("\n")[2]
 
-    def by_text(
-        self, text: str, within: str | None = None, *, limit: int = 9
-    ) -> tuple[Scored, ...]:
+    def by_text(self, text: str, within: str | None = None, *, limit: int = 9) -> Scores:
         place = within if within is None else self.id_of(within)
         return self.store.search_words(words_of(text), place, limit=limit, weights=EVEN)
 
-    def near(
-        self, vector: list[float], within: str | None = None, *, model: str = "m"
-    ) -> tuple[Scored, ...]:
+    def near(self, vector: list[float], within: str | None = None, *, model: str = "m") -> Scores:
         place = within if within is None else self.id_of(within)
         return self.store.search_dense(vector, place, model=model, limit=9)
 
@@ -78,8 +74,8 @@ class MessageShelf(Shelf):
     def id_of(self, place: str) -> str:
         return place
 
-    def bodies(self, found: tuple[Scored, ...]) -> list[str]:
-        return [one.body for one in self.store.passages([hit.chunk_id for hit in found])]
+    def bodies(self, found: Scores) -> list[str]:
+        return [one.body for one in self.store.passages([*found])]
 
 
 @dataclass
@@ -102,8 +98,8 @@ class DocumentShelf(Shelf):
     def id_of(self, place: str) -> str:
         return document_id(f"/{place}")
 
-    def bodies(self, found: tuple[Scored, ...]) -> list[str]:
-        return [one.text for one in self.store.passages([hit.chunk_id for hit in found])]
+    def bodies(self, found: Scores) -> list[str]:
+        return [one.text for one in self.store.passages([*found])]
 
 
 class PassageConformance:
@@ -129,14 +125,14 @@ class PassageConformance:
         shelf.add("here", "deployed", "We deployed the services", *["filler"] * 20)
         found = shelf.by_text("deploying service", limit=5)
         assert shelf.bodies(found)[0] == "We deployed the services"
-        assert [hit.score for hit in found] == sorted((h.score for h in found), reverse=True)
+        assert [*found.values()] == sorted(found.values(), reverse=True)
 
     def test_words_of_one_term_count_each(self, shelf: Shelf) -> None:
         shelf.add("here", "a service", *["filler"] * 9)
         for within in (None, "here"):
-            [one] = shelf.by_text("service", within, limit=1)
-            [two] = shelf.by_text("service Services", within, limit=1)
-            assert two.score == pytest.approx(2 * one.score)
+            [one] = shelf.by_text("service", within, limit=1).values()
+            [two] = shelf.by_text("service Services", within, limit=1).values()
+            assert two == pytest.approx(2 * one)
 
     def test_nothing_in_a_query_is_an_operator(self, shelf: Shelf) -> None:
         shelf.add("here", "a walrus")
@@ -154,7 +150,7 @@ class PassageConformance:
     ) -> None:
         shelf.add("here", "one")
         assert (shelf.store.pending_embeddings(9), shelf.store.models()) == ((), ())
-        assert shelf.near([1.0]) == ()
+        assert shelf.near([1.0]) == {}
         shelf.store.use_model("m")
         shelf.add("there", "two")
         assert shelf.store.models()[0].waiting == 2
@@ -205,10 +201,10 @@ class PassageConformance:
         assert shelf.store.pending_embeddings(9) == ()
         found = shelf.near([1.0, 0.1])
         assert shelf.bodies(found) == ["east", "north-east", "north"]
-        assert found[0].score == pytest.approx(0.995, abs=0.001)
+        assert next(iter(found.values())) == pytest.approx(0.995, abs=0.001)
         assert shelf.bodies(shelf.near([1.0, 0.1], "here")) == ["east", "north"]
         assert shelf.bodies(shelf.near([1.0, 0.1], "there")) == ["north-east"]
-        assert shelf.near([1.0, 0.1], model="other") == ()
+        assert shelf.near([1.0, 0.1], model="other") == {}
 
     def test_vectors_that_are_none_are_refused(self, shelf: Shelf) -> None:
         shelf.add("here", "one", "two")
@@ -242,7 +238,7 @@ class PassageConformance:
         assert len(shelf.near([1.0, 0.0], model="old")) == 2
         shelf.embed(longer, "new")
         assert models() == [("new", "serving", 2)]
-        assert shelf.near([1.0, 0.0], model="old") == ()
+        assert shelf.near([1.0, 0.0], model="old") == {}
         assert len(shelf.near([1.0, 0.0, 0.0], model="new")) == 2
         shelf.store.use_model("newer")
         shelf.add("there", "three")
@@ -250,5 +246,5 @@ class PassageConformance:
         assert [shelf.body(job) for job in shelf.store.pending_embeddings(9)] == ["three"]
         assert [model.name for model in shelf.store.models()] == ["new"]
         shelf.remove("here")
-        assert shelf.near([1.0, 0.0, 0.0], model="new") == ()
+        assert shelf.near([1.0, 0.0, 0.0], model="new") == {}
         assert shelf.store.check().sound

@@ -180,7 +180,6 @@ class Workplace:
         from kds.api.memory_search import search_memory
         from kds.api.turn_log import find_session
         from kds.brain.memory.memory_store import MemoryPlace
-        from kds.brain.passages.recall import recall_settings
         from kds.brain.settings import load_settings
 
         if not query.strip():
@@ -192,7 +191,7 @@ class Workplace:
                 return {"query": query, "hits": [], "notes": ["nothing is remembered yet"]}
             embedder, failed = self._embedder(options.embeddings)
             found = search_memory(
-                store, query, settings=recall_settings(options), limit=limit, surface="mcp",
+                store, query, options=options, limit=limit, surface="mcp",
                 session=chosen.id if chosen else None, budget=options.token_budget,
                 embedder=embedder,
             )  # fmt: skip

@@ -13,7 +13,7 @@ from kds.brain.documents.store import DocumentPlace, Documents
 from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import Citations, ConversationMemory
-from kds.brain.passages.recall import Hit, Recall, assemble, recall
+from kds.brain.passages.recall import FEW, Hit, Recall, assemble, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope as Where
 from kds.brain.turn import Turn
@@ -202,14 +202,14 @@ def find(
     if query.scope in ("all", "memory") or (inside and known is not None):
         with warned(notes, "conversations not searched"):
             if memory.flags.enabled and memory.exists:
-                settings = memory.recall_settings
                 about_now = query.source or "\n".join(known.about if known else ()) or None
                 recalled = recall(
                     memory.store,
                     text,
                     scope=Where(known.session if known and inside else None, about_now),
                     limit=limit + (len(known.message_ids) + 1 if known else 0),
-                    settings=replace(settings, few=0) if inside else settings,
+                    options=memory.config.settings.recall,
+                    few=0 if inside else FEW,
                     embedder=embedder,
                     now=now,
                 )

@@ -19,7 +19,7 @@ from kds.api.embeddings import embed_waiting, load_embedder, model_name
 from kds.api.measures import mean
 from kds.api.settings_edit import write_values
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.recall import recall, recall_settings
+from kds.brain.passages.recall import recall, weights_set
 from kds.brain.passages.rerank import Weights, weigh
 from kds.brain.passages.values import Role, Scope
 from kds.brain.settings import load_settings
@@ -104,7 +104,7 @@ def run(
     With ``tune`` the first row has the best weights; ``write`` puts them into the settings.
     """
     options = load_settings(bench.workspace).recall
-    settings, name = recall_settings(options), model_name(options.embeddings)
+    name = model_name(options.embeddings)
     embedder = load_embedder(name) if name else None
     rows: list[Row] = []
     with (
@@ -118,7 +118,7 @@ def run(
         queries = [query for one in files for query in one.queries if query.relevant]
         for query in bench.each(queries, "asking"):
             found = recall(store, query.query, scope=Scope(session_id=query.conversation),
-                           limit=POOL, settings=settings, embedder=embedder)  # fmt: skip
+                           limit=POOL, options=options, embedder=embedder)  # fmt: skip
             start = len(f"{query.conversation}{BETWEEN}")
             ids = [hit.passage.message_id[start:] for hit in found.hits]
             rows.append({
@@ -129,7 +129,7 @@ def run(
                 "ms": found.timings_ms["total"],
             })  # fmt: skip
     if tune:
-        rows[0]["tuning"] = tuned(rows, settings.weights, dense=embedder is not None)
+        rows[0]["tuning"] = tuned(rows, weights_set(options), dense=embedder is not None)
     if write:
         bench.workspace.ensure()
         values = {f"rerank_{key}": value for key, value in rows[0]["tuning"]["weights"].items()}

@@ -32,7 +32,6 @@ from kds.brain.passages.store import marks
 from kds.brain.passages.values import Role
 from kds.brain.settings import Settings
 from kds.brain.store.engine import Engine
-from kds.brain.store.maintenance import wipe
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files
@@ -531,10 +530,10 @@ class AssistantMemory:
         with self.file.write() as connection:
             query = "DELETE FROM source WHERE id = ?"
             connection.executemany(query, [(one.session.id,) for one in gone])
-            connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
+            self.file.count(connection, "scrub_due")
         for project, sessions in found:
             self._delete(project, sessions)
-        wipe(self.file)
+        self.file.wipe()
         return len(gone)
 
     def purge(self) -> None:
@@ -623,4 +622,4 @@ def forget_mark(session: str) -> str:
 
 def _asked(engine: Engine, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
     with engine.read() as connection:
-        return connection.execute(query, values).fetchall()
+        return [*connection.execute(query, values)]

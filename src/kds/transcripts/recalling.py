@@ -18,7 +18,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import log_recall
 from kds.brain.message import one_line
 from kds.brain.passages.question import Question
-from kds.brain.passages.recall import Hit, RecallSettings, recall
+from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.rerank import rarity
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message
@@ -32,7 +32,7 @@ from kds.transcripts.catalogue import (
     about_tokens,
 )
 
-SETTINGS: Final = RecallSettings(least_cosine=0.2)
+LEAST_COSINE: Final = 0.2
 """Questions about a session use other words, and answers say how sure they are. Of 160
 questions 151 have the session among the first three, 150 from .3; below .2 no more are found."""
 
@@ -158,8 +158,8 @@ def ask(
     with memory.stores(projects) as opened:
         for project, store in opened:
             result = recall(
-                store, question, limit=max(20, 2 * limit), settings=SETTINGS, embedder=embedder,
-                now=now,
+                store, question, limit=max(20, 2 * limit), least_cosine=LEAST_COSINE,
+                embedder=embedder, now=now,
             )  # fmt: skip
             result = log_recall(store, result, surface=surface)
             hits = [one for one in result.hits if since is None or one.passage.at >= since]

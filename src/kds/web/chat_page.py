@@ -288,8 +288,9 @@ async def delete(context: RequestContext) -> Response:
     session = context.text("session")
 
     def erase() -> Archive:
-        found = archive(context.served.store_of(session), session)
-        context.served.memory.delete(session)
+        store = context.served.store_of(session)
+        found = archive(store, session)
+        store.delete_session(session)
         return found
 
     await _talks(context).close(context.served, session)

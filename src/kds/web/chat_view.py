@@ -366,7 +366,7 @@ def found(served: ServedWorkspace, search: str, chosen: str | None = None) -> Si
     names = [name for name, one in every.items() if has_all(f"{one.title} {name}")]
     hits = store.search_words(words_of(search), limit=FOUND, weights=ALIKE)
     texts: dict[str, str] = {}
-    for passage in store.passages([hit.chunk_id for hit in hits]):
+    for passage in store.passages([*hits]):
         if has_all(passage.body):
             texts.setdefault(passage.session_id, " ".join(passage.body.split())[:SHORT])
     both = [every[name] for name in dict.fromkeys((*names, *texts)) if name in every]

@@ -190,7 +190,7 @@ def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:
     talk(memory, 9)
     memory.remember_turn("s", ["login form"])
     assert memory.window("s", "next?").summary
-    memory.delete("s")
+    memory.store.delete_session("s")
     assert memory.antecedents("s") == ()
     memory.add("s", "user", "anew")
     assert memory.window("s", "next?").summary == ""

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import read_question
-from kds.brain.passages.recall import Hit, Recall, RecallSettings, assemble, recall
+from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.rerank import (
     DEFAULT,
     LONG,
     PROMPT,
     Fused,
     Weights,
-    WeightsError,
     fuse,
     weights_for,
 )
 from kds.brain.passages.values import ChunkKind, Role, Scope
+from kds.brain.settings import RecallOptions
 from kds.brain.words.terms import estimate_tokens
 
 from ..spoken import passage
@@ -36,7 +36,6 @@ TALK: tuple[tuple[Role, str, str], ...] = (
     ("user", "Bob", "We have three retries for uploads."),
     ("assistant", "Bot", "Noted, I keep that in mind."),
 )
-ALONE = RecallSettings(few=0)
 ODD = (
     '"', "a AND", "NEAR(", "body:x", "x* OR ^y", "-staging", "'; DROP", "{a b}: c", "\x00",
     "\ud800", "port port port", "?" * 50,
@@ -102,7 +101,7 @@ def _ids(found: Recall) -> list[str]:
     ],
 )
 def test_the_answer_comes_first(talk: SqliteStore, query: str, message: str) -> None:
-    assert _ids(recall(talk, query, scope=Scope("talk"), settings=ALONE))[0] == message
+    assert _ids(recall(talk, query, scope=Scope("talk"), few=0))[0] == message
 
 
 def test_the_conversation_comes_first_and_others_only_when_it_has_too_little(
@@ -113,7 +112,7 @@ def test_the_conversation_comes_first_and_others_only_when_it_has_too_little(
     assert found.hits[0].elsewhere
     assert found.flags["widened"]
     assert not recall(talk, "staging port", scope=Scope("talk")).flags["widened"]
-    assert _ids(recall(talk, "syslog", scope=Scope("talk"), settings=ALONE)) == []
+    assert _ids(recall(talk, "syslog", scope=Scope("talk"), few=0)) == []
 
 
 def test_the_document_lifts_a_hit_and_hides_none(talk: SqliteStore) -> None:
@@ -135,7 +134,7 @@ def test_summaries_speak_for_their_own_conversation_only(talk: SqliteStore) -> N
 
 def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
     _embed(talk, Meaning())
-    found = recall(talk, "tooth trouble", scope=Scope("talk"), settings=ALONE, embedder=Meaning())
+    found = recall(talk, "tooth trouble", scope=Scope("talk"), few=0, embedder=Meaning())
     assert "2" in _ids(found)[:2]
     assert found.counts["dense"] > 0
     assert "embedding" in found.timings_ms
@@ -150,9 +149,9 @@ def test_with_meaning_a_prompt_to_an_assistant_counts_less_than_what_people_say(
     _embed(store, Meaning())
     for session, worth in (("assistant", PROMPT), ("people", 1.0)):
         scope = Scope(session)
-        hit = recall(store, "tooth port", scope=scope, settings=ALONE, embedder=Meaning()).hits[0]
+        hit = recall(store, "tooth port", scope=scope, few=0, embedder=Meaning()).hits[0]
         assert hit.score == pytest.approx(worth * hit.parts.score)
-        assert recall(store, "tooth port", scope=scope, settings=ALONE).hits[0].score == 1.0
+        assert recall(store, "tooth port", scope=scope, few=0).hits[0].score == 1.0
 
 
 def test_of_two_like_messages_the_one_beside_another_find_comes_first(store: SqliteStore) -> None:
@@ -185,15 +184,15 @@ def test_a_model_that_fails_leaves_the_words_and_a_note(
 
 def test_without_hybrid_only_words_are_searched(talk: SqliteStore) -> None:
     _embed(talk, Meaning())
-    off = RecallSettings(hybrid=False)
-    found = recall(talk, "parse_rows", scope=Scope("talk"), settings=off, embedder=Meaning())
+    off = RecallOptions(hybrid=False)
+    found = recall(talk, "parse_rows", scope=Scope("talk"), options=off, embedder=Meaning())
     assert _ids(found)[0] == "5"
     assert (found.counts["code"], found.counts["dense"]) == (0, 0)
 
 
 def test_without_chunking_whole_messages_are_found_once(talk: SqliteStore) -> None:
-    off = RecallSettings(chunking=False, few=0)
-    found = recall(talk, "parse_rows list", scope=Scope("talk"), settings=off)
+    off = RecallOptions(chunking=False)
+    found = recall(talk, "parse_rows list", scope=Scope("talk"), options=off, few=0)
     assert len(set(_ids(found))) == len(found.hits)
     assert found.hits[0].passage.body == TALK[5][2]
 
@@ -278,12 +277,6 @@ def test_meaning_counts_more_in_longer_passages_unless_the_user_chose() -> None:
     assert alphas == sorted(alphas)
     assert (alphas[0], alphas[-1]) == (DEFAULT.alpha, LONG.alpha)
     assert weights_for(Weights(0.6, 0.3, 0.1), [300]) == Weights(0.6, 0.3, 0.1)
-
-
-@pytest.mark.parametrize("values", [(-0.1, 0.5, 0.5), (0.5, 0, 0), (1, float("inf"), 0)])
-def test_weights_that_make_no_sense_are_refused(values: tuple[float, float, float]) -> None:
-    with pytest.raises(WeightsError):
-        Weights(*values)
 
 
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)

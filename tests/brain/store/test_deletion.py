@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.memory import sessions as session_table
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.profile import Profile
+from kds.brain.store.sqlite import Database
 
 from ..conformance import MARKS, by_text, say, traces
 from ..conftest import OpenStore
@@ -31,13 +31,13 @@ def fill(store: SqliteStore) -> str:
 def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: Path) -> None:
     store = open_store()
     doomed = fill(store)
-    store.entities.note(doomed, terms={MARKS[0]: MARKS[1]})
+    store.entities.remember_turn(doomed, [MARKS[0]], answer=f"{MARKS[0]} {MARKS[1]}")
     assert traces(memory_path.parent)
     other = open_store()
     assert by_text(other, MARKS[0], limit=50)
     store.delete_session(doomed)
     assert traces(memory_path.parent) == []
-    assert by_text(other, MARKS[0], limit=50) == ()
+    assert by_text(other, MARKS[0], limit=50) == {}
     assert store.check().sound
 
 
@@ -79,7 +79,7 @@ def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(session_table, "wipe", die)
+        patch.setattr(Database, "wipe", die)
         with pytest.raises(KeyboardInterrupt):
             store.delete_session(doomed)
     assert store.find_session(doomed) is None

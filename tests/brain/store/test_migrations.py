@@ -50,7 +50,7 @@ def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: H
     with SqliteStore(copy, clock=clock) as store:
         assert store.stats().schema_version == len(MEMORY.migrations)
         assert [message.content for message in store.messages("s")] == ["the walrus"]
-        assert store.warnings == ()
+        assert store.take_warnings() == ()
         assert store.check().sound
     again = Database(old_file, NEXT, clock=clock)
     assert again.warnings == ()
@@ -82,6 +82,6 @@ def test_a_file_without_tables_becomes_a_memory(
     with closing(sqlite3.connect(memory_path)) as connection:
         connection.execute(begun)
     with SqliteStore(memory_path, clock=clock) as store:
-        assert store.warnings == ()
+        assert store.take_warnings() == ()
         assert store.check().sound
         assert store.stats().schema_version == len(MEMORY.migrations)

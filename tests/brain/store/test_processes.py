@@ -78,7 +78,8 @@ def test_eight_processes_write_without_a_lock_error(memory_path: Path, start: St
 def test_processes_that_open_a_new_memory_at_once_make_one(memory_path: Path, start: Start) -> None:
     script = (
         "import sys; from pathlib import Path; from kds.brain.memory.memory_store import *;"
-        "store = SqliteStore(Path(sys.argv[1])); store.create_session(); print(store.warnings)"
+        "store = SqliteStore(Path(sys.argv[1])); store.create_session();"
+        "print(store.take_warnings())"
     )
     openers = [start(script, memory_path) for _ in range(4)]
     for opener in openers:
@@ -109,4 +110,4 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(memory_path: Path, kn
     with SqliteStore(memory_path) as store:
         stored = {one.id for session in store.sessions() for one in store.messages(session.id)}
         assert told <= stored
-        assert (store.warnings, store.check().problems) == ((), ())
+        assert (store.take_warnings(), store.check().problems) == ((), ())

@@ -20,7 +20,7 @@ from kds.brain.memory.export import archive, checksum, to_json, to_markdown
 from kds.brain.memory.memory_store import EMPTY, MemoryStore
 from kds.brain.memory.profile import Consent, ConsentEvent, Profile
 from kds.brain.memory.sessions import Session
-from kds.brain.passages.recall import Hit, recall_settings
+from kds.brain.passages.recall import Hit
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.settings import load_settings
@@ -98,9 +98,9 @@ def search(
             if (team := at_team(store, TeamMemory)) is not None:
                 found = team.search(query=query, **how)
             else:
-                settings = recall_settings(load_settings(workspace).recall)
+                options = load_settings(workspace).recall
                 embedder = base.search_embedder(workspace, embeddings)
-                found = search_memory(store, query, settings=settings, embedder=embedder, **how)
+                found = search_memory(store, query, options=options, embedder=embedder, **how)
     context = found.context
     pass_on([] if asked_json() else [*found.notes, *(context.notes if context else ())])
     summaries = [

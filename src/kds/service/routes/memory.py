@@ -197,8 +197,7 @@ def change_session(served: Served, session: SessionPath, asked: SessionChange) -
 @on_archivist
 def delete_session(served: Served, session: SessionPath) -> dict[str, str]:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
-    served.store_of(session)
-    served.memory.delete(session)
+    served.store_of(session).delete_session(session)
     return {"deleted": session}
 
 

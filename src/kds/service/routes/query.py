@@ -17,7 +17,7 @@ from kds.brain.clock import utc_now
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
-from kds.brain.passages.recall import DOCUMENT_BIAS
+from kds.brain.passages.recall import DOCUMENT_BIAS, weights_set
 from kds.brain.turn import plain
 from kds.query.search import Understood
 from kds.query.service import QueryService
@@ -132,7 +132,7 @@ def look(service: QueryService, query: Query) -> dict[str, Any]:
         "question": {name: getattr(question, name) for name in READ},
         "documents": documents.hits if documents else (),
         "conversations": recall.hits if recall else (),
-        "weights": service.memory.recall_settings.weights,
+        "weights": weights_set(service.memory.config.settings.recall),
         "document_bias": DOCUMENT_BIAS,
         "counts": recall.counts if recall else {},
         "flags": recall.flags if recall else {},

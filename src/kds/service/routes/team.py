@@ -85,8 +85,7 @@ def _store(served: ServedWorkspace, place: str) -> object:
 
 
 def _delete_session(served: ServedWorkspace, session_id: str) -> None:
-    served.store_of(session_id)
-    served.memory.delete(session_id)
+    served.store_of(session_id).delete_session(session_id)
 
 
 def _search(
@@ -96,7 +95,7 @@ def _search(
     """Search past conversations; the search is measured."""
     store = served.memory_if_any() or served.memory_for_writing()
     return search_memory(
-        store, query, settings=served.memory.recall_settings, session=session, limit=limit,
+        store, query, options=served.memory.config.settings.recall, session=session, limit=limit,
         budget=budget, embedder=served.queries.embedder.ready, surface="http",
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ class Tenant:
         self.store.profile.grant(self.secret)
         self.store.profile.save(Profile(about=self.secret))
         self.store.profile.embed(Axes())
-        self.store.entities.note("one", terms={self.secret: text})
+        self.store.entities.remember_turn("one", [self.secret], answer=text)
         self.store.metrics.add("turn", {"ms": 1})
         PostgresText(lambda: nullcontext(tenancy), "learned.yaml", "here").append(text.encode())
         with tenancy.write() as connection:
@@ -132,12 +132,11 @@ def test_no_search_finds_or_counts_what_the_other_said(spoken: tuple[Tenant, Ten
         assert counts[bob.secret] == 0
         assert 0 < counts["said"] <= store.measure()[0]
         hits = store.search_words(asked, limit=99, weights=COLUMN_WEIGHTS)
-        hits += store.search_identifiers(["userName"], limit=99)
-        hits += store.search_dense([1.0, 0.0], model="axes", limit=99)
-        assert len(store.passages([hit.chunk_id for hit in hits])) > 0
-        assert len({hit.chunk_id for hit in hits}) <= store.measure()[0]
-        assert bob.secret not in repr(store.passages([hit.chunk_id for hit in hits]))
-    theirs = [hit.chunk_id for hit in bob.store.search_words(["said"], limit=9, weights=(1,) * 4)]
+        hits |= store.search_identifiers(["userName"], limit=99)
+        hits |= store.search_dense([1.0, 0.0], model="axes", limit=99)
+        assert 0 < len(store.passages([*hits])) <= store.measure()[0]
+        assert bob.secret not in repr(store.passages([*hits]))
+    theirs = [*bob.store.search_words(["said"], limit=9, weights=(1,) * 4)]
     assert ann.store.passages(theirs) == ()
     assert ann.store.store_embeddings("axes", {key: [1.0, 0.0] for key in theirs}) == 0
 

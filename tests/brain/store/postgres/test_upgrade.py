@@ -50,7 +50,7 @@ def fill(store: MemoryStore, clock: HandClock) -> None:
     store.use_model("m")
     jobs = store.pending_embeddings(9)
     store.store_embeddings("m", {job.chunk_id: [1.0, job.chunk_id % 7, 0.3] for job in jobs})
-    store.entities.note("long", terms={"walrus": "it speaks"}, documents=["spec.md"])
+    store.entities.remember_turn("long", ["walrus"], documents=["spec.md"])
     store.profile.grant("answers that suit me")
     store.profile.save(Profile(name="Ada", languages=("en", "de")))
     for _ in range(2):  # two that are alike are two
@@ -82,7 +82,7 @@ def all_of(store: MemoryStore) -> list[object]:
 
 def found(store: MemoryStore, text: str) -> list[str]:
     hits = store.search_words(words_of(text), limit=9, weights=COLUMN_WEIGHTS)
-    return [one.body for one in store.passages([hit.chunk_id for hit in hits])]
+    return [one.body for one in store.passages([*hits])]
 
 
 @pytest.fixture(params=range(1, len(STEPS)))
