@@ -54,9 +54,11 @@ _SAMPLE: Final = {
     "from_each": 50,
     "enough": 10,
     "counted": 400,
+    "certain": 2000,
 }
-"""Of more passages than the first, so many from so many places say how common a word is; those
-which not ``enough`` of them have are counted up to a number."""
+"""Of more passages than the first, so many from so many places say how common a word is. Those
+which not ``enough`` of them have are counted up to a number, unless more is ``certain``: of a word
+that 400 of a million have, one sample of 126 has three."""
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("conversations"), _sql("passages", schema="kds"), _sql("own_rows", schema="kds")),
@@ -77,7 +79,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("team"),),
     (),  # an earlier _sql("recall")
     ("TRUNCATE kds.context_entry",),  # contexts are texts
-    (_sql("recall", large_share=0.25, **_SAMPLE),),
+    (_sql("recall", large_share=0.5, **_SAMPLE),),
 )
 """Only ever added to at the end: a step that a server has had stays as it is. Functions that search
 are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""

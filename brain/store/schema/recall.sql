@@ -59,7 +59,7 @@ BEGIN
   END IF;
   FOR at IN 1 .. coalesce(cardinality(asked), 0) LOOP
     passages := total * had[at] / looked_at;
-    IF most IS NULL OR had[at] <= {enough} THEN
+    IF most IS NULL OR had[at] <= {enough} AND passages <= {certain} THEN
       found := kds.counted(kds.of_own(asked[at], share), most);
       passages := CASE found WHEN most THEN greatest(most, passages) ELSE found END;
     END IF;

@@ -90,7 +90,8 @@ def large(store: PostgresStore, open_store: OpenStore, url: str) -> PostgresStor
             admin.execute(
                 "INSERT INTO kds.chunk(id, tenant, message_num, kind, header, start, length, "
                 f"idents, tokens, words) SELECT ({session.num}::bigint << 24) + n, {tenant}, num, "
-                f"'prose', '', 0, 1, '', 1, ({words} || quote_literal('tenant:{tenant}'))::tsvector "
+                f"'prose', '', 0, 1, '', 1, "
+                f"({words} || quote_literal('tenant:{tenant}'))::tsvector "
                 f"FROM generate_series(2, {passages}) AS n, kds.message WHERE id = '{message.id}'"
             )
         admin.execute("ANALYZE kds.chunk")
