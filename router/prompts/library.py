@@ -333,19 +333,22 @@ def stray_files(workspace: Workspace) -> tuple[Problem, ...]:
     def found(folder: Path, *patterns: str) -> list[Path]:
         return sorted(one for each in patterns for one in folder.glob(each) if one.is_file())
 
+    level = f"move it to {' or '.join(f'{prompts}/{name}' for name in FOLDERS)}"
     strays = [
-        (path, f"move it to {' or '.join(f'{prompts}/{name}' for name in FOLDERS)}")
+        (path, level)
         for path in found(prompts, "*.md", *(f"{name}/*/**/*.md" for name in FOLDERS))
         if str(read_text(path)).lstrip().startswith(FENCE)
     ]
     for path in found(prompts, f"*{SUFFIX}", *(f"{name}/*.y*ml" for name in FOLDERS)):
         prompt = path.with_name(f"{path.name.partition('.')[0]}.md")
-        if path.parent == prompts or path != examples_path(prompt) or not prompt.is_file():
-            name = examples_path(prompt).name
-            hint = f"examples are read from {name} beside {prompt.name}, rules from {rules}"
+        own = examples_path(prompt)
+        if path.parent == prompts or path != own or not prompt.is_file():
+            hint = f"examples are read from {own.name} beside {prompt.name}, rules from {rules}"
             strays.append((path, hint))
-    for path in [*found(rules, "*.yml"), *found(workspace.root / "rules", "*.y*ml")]:
-        if path.parent == rules or _RULES.search(str(read_text(path))):
-            strays.append((path, f"move it to {rules}/{path.stem}.yaml"))
+    strays += [
+        (path, f"move it to {rules}/{path.stem}.yaml")
+        for path in [*found(rules, "*.yml"), *found(workspace.root / "rules", "*.y*ml")]
+        if path.parent == rules or _RULES.search(str(read_text(path)))
+    ]
     message = "looks like a file of KDS, and is not read here"
     return tuple(Problem(f"{path}:1", message, hint) for path, hint in strays)

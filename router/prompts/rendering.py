@@ -2,8 +2,9 @@
 
 Templates come from the texts given here and from nowhere else: no path is ever opened, so includes
 cannot leave the prompt folders. Text of the user enters only as variables and is never read as a
-template. Prompt files of a workspace may come with a cloned repository: Jinja's sandbox keeps
-them from private attributes, and a rendering has two seconds and an output of limited size.
+template. Prompt files of a workspace may come with a cloned repository: they show values and do
+not compute (`STATEMENTS`), Jinja's sandbox keeps them from private attributes, and a rendering has
+two seconds and a limited size.
 """
 
 import json
@@ -22,10 +23,8 @@ from jinja2 import (
     TemplateSyntaxError,
     meta,
     nodes,
-    pass_context,
 )
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -36,8 +35,8 @@ LIMIT_S: Final = 2.0
 """Seconds that one rendering may take. The packaged prompts take milliseconds."""
 
 MAX_OUTPUT_CHARS: Final = 4_000_000
-"""Size of a rendered prompt, and of any text on the way to it. A 100 kB message stands in one a few
-times, with ten of context."""
+"""Characters of a rendered prompt and of all texts made on the way to it. A 100 kB message stands
+in one a few times, with ten of context."""
 
 MOST_TAGS: Final = 10_000
 """`{{` and `{%` in all templates together: reading so many takes a second. What ships has 300."""
@@ -50,22 +49,19 @@ _TOO_MANY_TAGS: Final = (
 MAX_REASON: Final = 300
 """Characters of what is wrong: it can quote a text of the template, which may be long."""
 
-MOST_ITEMS: Final = 100_000
-"""Items of a list, of those within it too."""
-
-MOST_INDENT: Final = 100
-
-MAX_NUMBER: Final = 2**53
-"""Whole numbers beyond it are not exact in JSON."""
+STATEMENTS: Final = "if, for, set NAME = ..., include"
+_ALLOWED: Final = frozenset(
+    "Template Output TemplateData Name Const If For Include Assign CondExpr Filter Keyword Test"
+    " Getattr Getitem Slice Compare Operand And Or Not Neg List Tuple".split()
+)
 
 FILTERS: Final = (
-    *("capitalize", "count", "d", "default", "dictsort", "first", "groupby", "int", "items"),
-    *("join", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr"),
-    *("reverse", "select", "selectattr", "sort", "string", "sum", "title", "trim", "truncate"),
-    *("unique", "upper", "wordcount"),
+    *("capitalize", "count", "d", "default", "first", "int", "last", "length", "list", "lower"),
+    *("map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort"),
+    *("string", "title", "trim", "truncate", "unique", "upper", "wordcount"),
 )
-"""What a prompt needs of Jinja's filters, besides `tojson`, `replace`, `round` and `indent`, which
-have limits of their own; the others are for HTML."""
+"""What a prompt needs of Jinja's filters, besides those with limits of their own (`_sandbox`); the
+others are for HTML, or make texts of any size."""
 
 _RENDER_FAULTS: Final = (
     *(TemplateError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
@@ -73,14 +69,12 @@ _RENDER_FAULTS: Final = (
 )
 """What a template can raise: its expressions, and Python where it compiles one that is too deep."""
 
-_INCLUDES: Final = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-
 
 @dataclass(frozen=True, slots=True)
 class TemplateSource:
     """The text of a template, the file it is in, and the line of the file it begins on.
 
-    ``trusted`` ones ship: their tests render them, so that they are not compiled to be checked.
+    ``trusted`` ones ship: their tests render them, so that they are not checked.
     """
 
     text: str
@@ -148,24 +142,22 @@ class TemplateSet:
         return {one: where for one, where in wanted if one not in own}
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
-        """Fill in a template. Raises DispatchError when it cannot be rendered.
+        """Fill in a template that has no problem. Raises DispatchError when that fails.
 
         Newlines at both ends are dropped.
         """
-        token = _DEADLINE.set(time.monotonic() + LIMIT_S)
+        token = _ALLOWANCE.set([time.monotonic() + LIMIT_S, MAX_OUTPUT_CHARS])
         try:
-            template = self._environment.get_template(name)
-            return _joined(template.generate(values)).strip("\n")
+            parts = self._environment.get_template(name).generate(values)
+            return "".join(map(_spent, parts)).strip("\n")
         except _RENDER_FAULTS as error:
             reason = str(error)[:MAX_REASON] or type(error).__name__
-            hint = "correct the template at this line"
-            if isinstance(error, SecurityError):
-                hint = "remove it: templates run in a sandbox, with filters in place of methods"
             where = self._where(error) or self._sources[name].where()
             message = f"the prompt cannot be rendered: {reason}"
+            hint = "correct the template at this line"
             raise DispatchError(message, where=where, hint=hint) from error
         finally:
-            _DEADLINE.reset(token)
+            _ALLOWANCE.reset(token)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
         source = self._sources.get(name)
@@ -183,14 +175,10 @@ def _facts(source: TemplateSource, environment: Environment, known: Mapping[str,
     try:
         tree = environment.parse(source.text)
         names = list(tree.find_all(nodes.Name))
-        wanted = meta.find_undeclared_variables(tree) - set(environment.globals)
-        includes = [(_text_of(one, "template"), one.lineno) for one in tree.find_all(_INCLUDES)]
-        private = [
-            (name, node.lineno)
-            for node in tree.find_all((nodes.Getattr, nodes.Getitem))
-            if (name := getattr(node, "attr", None) or _text_of(node, "arg")).startswith("_")
-        ]
-        if not source.trusted:
+        wanted = meta.find_undeclared_variables(tree)
+        includes = [(_text_of(one, "template"), one.lineno) for one in tree.find_all(nodes.Include)]
+        wrong = [] if source.trusted else list(_wrong(tree))
+        if not (source.trusted or wrong):
             environment.compile(tree, raw=True)  # finds unknown filters and tests; spoils the tree
     except TemplateSyntaxError as error:
         message = f"is not a Jinja template: {error.message}"
@@ -199,11 +187,10 @@ def _facts(source: TemplateSource, environment: Environment, known: Mapping[str,
         return _Facts((source.problem("is nested too deeply", "flatten the template"),))
     except ValueError as error:  # a number of thousands of digits
         return _Facts((source.problem(f"is not a Jinja template: {error}", "correct it"),))
+    hint = f"remove it; there are {{{{ values and filters }}}}, and {STATEMENTS}"
     problems = [
-        source.problem(
-            f"uses '{name}', which templates must not", "remove it; use the declared inputs", line
-        )
-        for name, line in private
+        source.problem(f"uses '{what}', which templates must not", hint, line)
+        for what, line in wrong
     ]
     for name, line in includes:
         if name not in known:
@@ -219,6 +206,20 @@ def _facts(source: TemplateSource, environment: Environment, known: Mapping[str,
     )
 
 
+def _wrong(tree: nodes.Template) -> Iterator[tuple[str, int]]:
+    """What a template of a workspace must not use, with its line: what computes, or is private."""
+    for node in tree.find_all(nodes.Node):
+        kind = type(node).__name__
+        private = getattr(node, "attr", None) or _text_of(node, "arg")
+        grown = isinstance(node, nodes.List | nodes.Tuple) and not all(
+            isinstance(one, nodes.Const) or getattr(one, "ctx", "") == "store" for one in node.items
+        )
+        if private.startswith("_"):
+            yield private, node.lineno
+        elif kind not in _ALLOWED or grown or getattr(node, "recursive", False):
+            yield getattr(node, "operator", None) or kind.lower(), node.lineno
+
+
 def _text_of(node: nodes.Node, field: str) -> str:
     """The text that stands in a field of a node, or "" when it is computed."""
     found = getattr(node, field, None)
@@ -228,66 +229,46 @@ def _text_of(node: nodes.Node, field: str) -> str:
 
 # The sandbox
 
-_DEADLINE: Final[ContextVar[float]] = ContextVar("kds_rendering")
+_ALLOWANCE: Final[ContextVar[list[float]]] = ContextVar("kds_rendering")
+"""When a rendering ends at the latest, and the characters that it may still make."""
 _ROUNDS: Final = " rounds"
-_JOINED: Final = " joined"
-"""Filters that are put into each template; no template can write their names."""
+"""A filter that is put around what loops go through; no template can write its name."""
 
 
-class _Guards(NodeTransformer):
-    """Sends loops and `~` through filters that look at the time and the size."""
+def _spend(chars: float = 0) -> None:
+    allowance = _ALLOWANCE.get()
+    allowance[1] -= chars
+    if allowance[1] < 0:
+        raise SecurityError(f"it is longer than {MAX_OUTPUT_CHARS} characters")
+    if time.monotonic() > allowance[0]:
+        raise SecurityError(f"it takes longer than {LIMIT_S:g} s")
+
+
+def _spent(text: str) -> str:
+    _spend(len(text))
+    return text
+
+
+class _Rounds(NodeTransformer):
+    """Lets each round of a loop look at the clock."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802  # Jinja finds it by name
         self.generic_visit(node)
-        node.iter = _through(_ROUNDS, node.iter)
+        at = {"lineno": node.lineno, "environment": node.environment}
+        node.iter = nodes.Filter(node.iter, _ROUNDS, [], [], None, None, **at)
         return node
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802  # Jinja finds it by name
-        self.generic_visit(node)
-        return _through(_JOINED, node.nodes[0], node.nodes[1:])
-
-
-def _through(name: str, value: Any, more: list[nodes.Expr] | None = None) -> nodes.Filter:
-    return nodes.Filter(
-        value, name, more or [], [], None, None, lineno=value.lineno, environment=value.environment
-    )
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, with a time limit, and without methods: some make texts of any size."""
-
-    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+    """Jinja's sandbox, with a time limit."""
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:
-        return super()._generate(_Guards().visit(source), *args, **kwargs)
-
-    def concat(self, chunks: Iterable[str]) -> str:
-        """The text of a macro or block."""
-        return _joined(chunks)
+        return super()._generate(_Rounds().visit(source), *args, **kwargs)
 
     def get_template(self, *args: Any, **kwargs: Any) -> Any:
         """Includes can multiply."""
-        _look_at_the_clock()
+        _spend()
         return super().get_template(*args, **kwargs)
-
-    def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Calls can multiply."""
-        _look_at_the_clock()
-        return super().call(context, obj, *args, **kwargs)
-
-    def call_binop(self, context: Any, operator_: str, left: Any, right: Any) -> Any:
-        """Numbers, and texts and lists with `+`."""
-        numbers = all(isinstance(one, int | float) for one in (left, right))
-        if operator_ == "**" or not (numbers or operator_ == "+"):
-            raise SecurityError(f"'{operator_}' is only for numbers")
-        return _checked(super().call_binop(context, operator_, left, right))
-
-    def wrap_str_format(self, value: Any) -> None:
-        """Give `format` no way around `is_safe_attribute`."""
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """What is not to be called, and not private."""
-        return not callable(value) and super().is_safe_attribute(obj, attr, value)
 
 
 def _sandbox(load: Callable[[str], Any]) -> Environment:
@@ -300,79 +281,34 @@ def _sandbox(load: Callable[[str], Any]) -> Environment:
         auto_reload=False,
         cache_size=-1,
         optimized=False,  # nothing of a template runs while it is compiled
-        finalize=_checked,
     )
-    filters: dict[str, Callable[..., Any]] = {
-        **{name: environment.filters[name] for name in FILTERS},
-        "indent": lambda text, width=4: _replace(text, "\n", "\n" + " " * min(width, MOST_INDENT)),
+    environment.filters = {name: environment.filters[name] for name in FILTERS} | {
+        "indent": lambda text, width=4: _replace(text, "\n", "\n" + " " * min(width, 100)),
+        "join": _join,
         "replace": _replace,
         "round": lambda number, digits=0: round(float(number), max(digits, 0)),
-        "tojson": lambda value, indent=None: json.dumps(
-            value, ensure_ascii=False, indent=indent and 2
+        "tojson": lambda value, indent=None: _spent(
+            json.dumps(value, ensure_ascii=False, indent=indent and 2)
         ),
+        _ROUNDS: _rounds,
     }
-    environment.filters = {name: _timed(one) for name, one in filters.items()}
-    environment.filters |= {_ROUNDS: _rounds, _JOINED: lambda *texts: _joined(map(str, texts))}
-    del environment.tests["divisibleby"]  # `%` would format a text
-    environment.globals = {name: environment.globals[name] for name in ("range", "namespace")}
+    environment.globals = {}
     return environment
 
 
 def _rounds(items: Iterable[Any]) -> Iterator[Any]:
-    """What a loop goes through; each round looks at the clock."""
     for item in items:
-        _look_at_the_clock()
+        _spend()
         yield item
 
 
-def _timed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that looks at the clock, and at what it is given and makes."""
-
-    @pass_context
-    def timed(context: Context, value: Any = None, *args: Any, **kwargs: Any) -> Any:
-        _look_at_the_clock()
-        _checked([value, *args, *kwargs.values()])
-        made = context.call(wrapped, value, *args, **kwargs)
-        return _checked(list(made) if isinstance(made, Iterator) else made)
-
-    return timed
+def _join(items: Iterable[object], between: object = "") -> str:
+    texts = [*map(str, items)]
+    _spend(sum(map(len, texts)) + len(str(between)) * len(texts))
+    return str(between).join(texts)
 
 
-def _look_at_the_clock() -> None:
-    if time.monotonic() > _DEADLINE.get():
-        raise SecurityError(f"it takes longer than {LIMIT_S:g} s")
-
-
-def _checked(value: Any) -> Any:
-    """``value``, when neither it nor what is in it is too large."""
-    left, queue = MOST_ITEMS, [value]
-    while queue:
-        one = queue.pop()
-        if isinstance(one, str | bytes) and len(one) > MAX_OUTPUT_CHARS:
-            raise SecurityError(f"a text is longer than {MAX_OUTPUT_CHARS} characters")
-        if isinstance(one, int) and abs(one) > MAX_NUMBER:
-            raise SecurityError(f"a number is larger than {MAX_NUMBER}")
-        inner = [*one.keys(), *one.values()] if isinstance(one, Mapping) else one
-        if isinstance(inner, list | tuple | set | frozenset):
-            left -= len(inner)
-            if left < 0:
-                raise SecurityError(f"a list has more than {MOST_ITEMS} items")
-            queue.extend(inner)
-    return value
-
-
-def _joined(chunks: Iterable[str]) -> str:
-    parts, size = [], 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > MAX_OUTPUT_CHARS:
-            raise SecurityError(f"it is longer than {MAX_OUTPUT_CHARS} characters")
-        parts.append(chunk)
-    return "".join(parts)
-
-
-def _replace(text: object, old: str, new: str) -> str:
+def _replace(text: object, old: object, new: object) -> str:
     text, old, new = str(text), str(old), str(new)
-    if len(text) + text.count(old) * len(new) > MAX_OUTPUT_CHARS:
-        raise SecurityError(f"a text is longer than {MAX_OUTPUT_CHARS} characters")
+    _spend(len(text) + text.count(old) * len(new))
     return text.replace(old, new)

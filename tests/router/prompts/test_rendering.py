@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import DispatchError
-from kds.router.prompts.rendering import MAX_OUTPUT_CHARS, TemplateSet, TemplateSource
+from kds.router.prompts.rendering import TemplateSet, TemplateSource
 
 from ...effort import bounded
 
@@ -37,7 +37,7 @@ def test_text_of_the_user_is_never_a_template(text: str, code: str) -> None:
 def test_variables_are_counted_through_partials_and_loops() -> None:
     both = templates(
         main='{% set mood = "x" %}\n{{ message }}\n'
-        '{% for entry in context %}{% include "_entry.md" %}{% endfor %}{{ range(2) }}',
+        '{% for entry in context %}{% include "_entry.md" %}{% endfor %}',
         _entry="{{ entry.text }} {{ mood }}\n{{ workspace }}",
     )
     assert both.variables("main.md") == {
@@ -59,8 +59,8 @@ def test_variables_are_counted_through_partials_and_loops() -> None:
         ("{% include message %}", "/p/main.md:11: includes '', which is not"),
         ("a\n{{ message.__class__ }}", "/p/main.md:12: uses '__class__'"),
         ('{{ message["__class__"] }}', "/p/main.md:11: uses '__class__'"),
-        ("{{ ''.__class__.mro() }}", "/p/main.md:11: uses '__class__'"),
         ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "/p/main.md:11: is nested too deeply"),
+        ("{{ " + "9" * 5000 + " }}", "/p/main.md:11: is not a Jinja template"),
     ],
 )
 def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -> None:
@@ -70,22 +70,37 @@ def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -
 
 
 @pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{{ message.upper() }}", "call"),
+        ("{{ ''.__class__.mro() }}", "__class__"),
+        ("{% for a in range(10**9) %}{% endfor %}", "call"),
+        ("{{ 'a' * 1000000000 }}", "*"),
+        ("{{ '%99999999d' % 1 }}", "%"),
+        ("{{ message[message ~ 'x'] }}", "concat"),
+        ("{% set s = message + message %}", "+"),
+        ("{% set s %}{{ message }}{{ message }}{% endset %}", "assignblock"),
+        ("{% set s = [message, message] %}", "list"),
+        ("{% set s = (message, message) %}", "tuple"),
+        ("{% set ns.s = message %}", "nsref"),
+        ("{% for a in message recursive %}{% endfor %}", "for"),
+        ("{% macro m() %}{% endmacro %}", "macro"),
+        ("{% filter upper %}x{% endfilter %}", "filterblock"),
+        ("{{ {'a': message} }}", "dict"),
+    ],
+)
+def test_a_template_shows_values_and_does_not_compute(text: str, what: str) -> None:
+    assert f"/p/main.md:12: uses '{what}', which templates must not" in problems(main=f"a\n{text}")
+
+
+@pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("x\n{{ message['__cl' ~ 'ass__'] }}", "unsafe"),
         ("x\n{{ message|map(attribute='__class__')|join }}", "unsafe"),
-        ("x\n{{ (message.format)(1) }}", "unsafe"),
-        ("x\n{% for a in range(10**9) %}{% endfor %}", "'**'"),
-        ("x\n{% for a in range(1000000000) %}{% endfor %}", "100000"),
         ('x\n{% include "main.md" %}', "recursion"),
-        ("x\n{{ message.upper() }}", "unsafe"),
-        ("x\n{{ 'a' * 1000000000 }}", "only for numbers"),
-        ("x\n{{ '%99999999d' % 1 }}", "only for numbers"),
         ("x\n{{ unknown }}", "'unknown' is undefined"),
         ("x\n{{ message.nothing }}", "nothing"),
-        ("x\n{{ 1 / 0 }}", "division by zero"),
-        ("x\n{{ message + 1 }}", "rendered"),
-        ("x\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recursion"),
+        ("x\n{{ message|round }}", "rendered"),
     ],
 )
 def test_what_fails_when_rendering_is_an_error_with_its_line(text: str, part: str) -> None:
@@ -96,58 +111,32 @@ def test_what_fails_when_rendering_is_an_error_with_its_line(text: str, part: st
     assert caught.value.hint
 
 
-def test_a_rendering_that_grows_without_end_is_stopped() -> None:
-    text = "{% for a in range(100000) %}{{ message }}{% endfor %}"
-    with pytest.raises(DispatchError, match=f"longer than {MAX_OUTPUT_CHARS}"):
-        rendered(text, message="x" * 1000)
-
-
-def test_values_cannot_be_changed_by_a_template() -> None:
-    context = ["a"]
-    with pytest.raises(DispatchError, match="unsafe"):
-        rendered("{{ context.append('b') }}", context=context)
-    assert context == ["a"]
-
-
 WORDS = " ".join(["word"] * 40)
 NESTED = "{% set all = message|list %}" + "".join(f"{{% for {name} in all %}}" for name in "abcdef")
-DOUBLE = "{% set ns = namespace(s=message, n=9) %}"
-
-
-def sixty_times(change: str) -> str:
-    return f"{DOUBLE}{{% for i in range(60) %}}{{% set ns.s = {change} %}}{{% endfor %}}"
+GROWING = "{% set s = s|replace('o', 'oooooooooo') %}" * 60
 
 
 @pytest.mark.parametrize(
     "text",
     [
         NESTED + "{% endfor %}" * 6,
-        "{% macro m(n) %}{{ m(n - 1) ~ m(n - 1) if n }}{% endmacro %}{{ m(60) }}",
-        sixty_times("ns.s ~ ns.s"),
-        sixty_times("ns.s + ns.s"),
-        sixty_times("[ns.s, ns.s]") + "{{ ns.s|tojson }}",
-        sixty_times("(ns.s, ns.s)") + "{{ ns.s }}",
-        sixty_times("(ns.s|string) ~ ([ns.s, ns.s]|tojson)"),
-        sixty_times("ns.s|replace('o', 'oooooooooo')"),
-        sixty_times("[ns.s, ns.s]|join(ns.s)"),
-        sixty_times("(ns.s|list) + (ns.s|list)"),
-        "{{ (5).to_bytes(9999999999, 'big') }}",
-        "{{ {}.fromkeys(range(100000)) }}",
-        "{% macro m() %}{% for i in range(9999) %}" + "text " * 1000 + "{% endfor %}{% endmacro %}"
-        "{{ m() }}",
-        "{% for a in [[1], [2]] recursive %}{{ loop(range(99999)) }}{% endfor %}",
+        NESTED[: NESTED.index("{% for e")] + "{{ message }}" + "{% endfor %}" * 4,
+        "{% set s = message %}" + GROWING,
+        "{% set s = message %}" + "{% set s = s|list|join(s) %}" * 60,
+        "{% set s = message|replace(' ', '\n') %}" + "{% set s = s|indent(9999999) %}" * 60,
+        "{{ message|list|map('replace', '', message * 1)|list }}".replace(" * 1", ""),
     ],
 )
 def test_a_template_cannot_freeze_or_fill_the_machine(text: str) -> None:
-    with bounded(), pytest.raises(DispatchError) as caught:
-        rendered(text, message=WORDS)
+    with bounded(), pytest.raises(DispatchError, match="longer than") as caught:
+        rendered(text, message=WORDS * 10)
     assert (caught.value.where or "").startswith("/p/main.md:1")
     assert len(caught.value.message) < 400
 
 
 def test_includes_that_multiply_are_stopped() -> None:
     layers = {f"l{i}": f'{{% include "l{i + 1}.md" %}}' * 10 for i in range(9)}
-    many = templates(main='{% set x %}{% include "l0.md" %}{% endset %}', **layers, l9="")
+    many = templates(main='{% include "l0.md" %}', **layers, l9="")
     with bounded(), pytest.raises(DispatchError, match="longer than 2 s"):
         many.render("main.md", {})
 
@@ -159,23 +148,14 @@ def test_includes_that_multiply_are_stopped() -> None:
          "{% endfor %}", "1/3b,2/3a,3/3c"),
         ("{{ items|sort|join(', ') }} {{ items|map('upper')|list|tojson }}", 'a, b, c ["B", "A", "C"]'),  # noqa: E501
         ("{{ items|select('equalto', 'a')|first }}{{ items[1:]|length }}{{ items|last }}", "a2c"),
-        ("{{ 1.256|round(2) }} {{ 5|round(-1000000000) }} {{ [1, 2]|sum }}", "1.26 5.0 3"),
-        ("{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ caller() if b == 'y' }}>{% endmacro %}"
-         "{{ m(1) }}{% call m(2, 'y') %}in{% endcall %}", "<1x><2yin>"),
-        ("{% set ns = namespace(n=0) %}{% for a in items if a != 'b' %}{% set ns.n = ns.n + 1 %}"
-         "{% endfor %}{{ ns.n }}", "2"),
-        ("{% for k, v in {'a': 1}|dictsort %}{{ k ~ v }}{% endfor %}{{ 1 < 2 < 3 }}", "a1True"),
-        ("{% for a in [[[], 1], 2] recursive %}{{ a if a is number else loop(a) }}{% endfor %}", "12"),  # noqa: E501
-        ("{{ 'a\nb'|indent(2) }}{% filter upper %}x{% endfilter %}", "a\n  bX"),
-        ("{% for g in items|groupby(0) %}{% endfor %}{{ missing is defined }}", "False"),
+        ("{{ 1.256|round(2) }} {{ 5|round(-1000000000) }} {{ 1 < 2 < 3 }}", "1.26 5.0 True"),
+        ("{% for a in items if a not in ['b', 'c'] %}{{ a }}{% endfor %}", "a"),
+        ("{{ 'a\nb'|indent(2) }}{{ missing is defined }}", "a\n  bFalse"),
         ("{{ missing|default('none') }}{{ 'x' if missing is not defined }}", "nonex"),
-        ("{% for a in [] %}{% else %}nothing{% endfor %}{% for a, b in [(1, 2)] %}{{ b }}{% endfor %}",  # noqa: E501
-         "nothing2"),
+        ("{% for a in [] %}{% else %}nothing{% endfor %}{% set n = items|length %}{{ n }}", "nothing3"),  # noqa: E501
+        ("{% for a, b in pairs %}{{ b.c }}{{ b['c'] }}{% endfor %}", "22"),
     ],
 )  # fmt: skip
 def test_what_prompts_need_of_jinja_works(text: str, expected: str) -> None:
-    assert rendered(text, items=["b", "a", "c"]) == expected
-
-
-def test_a_number_of_thousands_of_digits_is_a_problem() -> None:
-    assert "is not a Jinja template" in problems(main="{{ " + "9" * 5000 + " }}")[0]
+    assert problems(main=text) == []
+    assert rendered(text, items=["b", "a", "c"], pairs=[(1, {"c": 2})]) == expected
