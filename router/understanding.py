@@ -28,7 +28,7 @@ from kds.router.references.decision import (
 )
 from kds.router.references.resolver import Known, Resolver, apply_edits, nothing_known
 from kds.router.references.taught import is_taught
-from kds.router.rewriting.need import make_need
+from kds.router.rewriting.need import need
 from kds.router.rewriting.writer import FindRewriter, make_rewrite, no_rewriter
 
 DiscourseOf = Callable[[Turn], Discourse]
@@ -53,7 +53,7 @@ def understanding(
         make_resolve(resolver, discourse_of),
         make_decide(decider, precision),
         make_expand(resolver, discourse_of),
-        make_need(),
+        Step("need", need),
         make_rewrite(rewriter),
         make_classify(model, turns, analyse=resolver.analyse),
         Step("foreign", leave_foreign),

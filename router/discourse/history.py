@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.turn import Utterance as Utterance
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import Mention, mentions_in
 from kds.router.language.words import Analysis
 
 _WORDS: Final = re.compile(r"[a-z]{3,}")

@@ -1,16 +1,17 @@
-"""The mentions of a message: its noun phrases, as far as they are things."""
+"""The mentions of a message: the noun phrases that later messages can refer to, or who acts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 
-from kds.router.discourse.mention import Mention, Mood
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import forms, readings, singular
-from kds.router.language.words import Analysis, Clause, Phrase, Word
+from kds.router.language.words import Analysis, Clause, Number, Phrase, Role, Word
+
+Mood = Literal["imperative", "question", "statement", "fragment"]
 
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
@@ -23,8 +24,11 @@ SHORT: Final = 3
 """Letters of a word that no lexicon has and is not a thing: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
-RELATIONAL_NOUNS: Final = words("nouns", "relational")
-
+_ROLE_ENDINGS: Final = ("ee", "ist", "ant", "ian", "holder", "woman", "person")
+_DOING_ENDINGS: Final = ("er", "or")
+_ACTING_LABELS: Final = frozenset({"PARTY", "ROLE", "GROUP", "PERSON"})
+_COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
+_RELATIONAL: Final = words("nouns", "relational")
 _EMPTY: Final = words("nouns", "empty")
 _POINTING: Final = words("nouns", "pointing")
 _TELLING: Final = words("verbs", "telling")
@@ -41,23 +45,133 @@ _REPLACING: Final = {
 """Verbs whose prepositional object is the thing there is afterwards."""
 _NEGATING: Final = frozenset({"instead of", "without", "except", "despite"})
 _INDEFINITE: Final = frozenset({"a", "an", "another", "some"})
-_EXPLAINING: Final = frozenset("describe explain discuss define introduce".split())
-_ASKING: Final = frozenset("can could will would".split())
-_ASKED: Final = frozenset("you u we".split())
+_REQUESTING: Final = {(modal, asked) for modal in "can could will would".split()
+                      for asked in "you u we".split()}  # fmt: skip
 _ORDER: Final = {"subj": 0, "obj": 1, "pobj": 2}
 """What a question is about: its subject rather than its object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A thing that was talked about.
+
+    ``text`` is the phrase without its determiner ("FAB button"); ``head`` the lower-case
+    singular of its last noun. ``turn`` counts from the oldest message of the context.
+    """
+
+    text: str
+    determiner: str
+    head: str
+    head_text: str
+    modifiers: tuple[str, ...]
+    number: Number
+    role: Role
+    prep: str
+    verb: str
+    mood: Mood
+    subordinate: bool
+    turn: int
+    start: int
+    end: int
+    compound: str = ""
+    """The nouns that end in the head ("pull requests" of "open pull requests")."""
+    kind: str = ""
+    label: str = ""
+    canonical: str = ""
+    name: str = ""
+    """ "new_nav" of "a feature flag called new_nav"."""
+    called: bool = False
+    """The name stands behind "called" and is not part of ``text``."""
+    person: bool = False
+    people: bool = False
+    """Its head is a noun of people; ``group``: of several, or of one that no "he" means."""
+    group: bool = False
+    beside_subject: bool = False
+    """Its clause has a noun phrase for subject."""
+    negated: bool = False
+    """Behind not, without, instead of."""
+    reply: bool = False
+    """Said by the assistant."""
+    topic: bool = False
+    """The clause makes it the subject of talk: "tell me about X", "what is X"."""
+    grouped: bool = False
+    """A member of a coordination, which is a mention of its own."""
+    name_like: bool = False
+    """A proper name by its capitals: may be a person or several (a band, a company)."""
+    person_like: bool = False
+    """Two or three capitalised words, the last no common noun: most likely a person."""
+    result: bool = False
+    """The new thing of "replace X with Y", "rename X to Y"."""
+    brought_up: bool = False
+    """New, in a command, a wish or a statement: "we need a footer"."""
+    parts: tuple["Mention", ...] = ()
+    """Members when this is a coordination ("a save button and a cancel button")."""
+    conjunction: str = "and"
+
+    @property
+    def is_name(self) -> bool:
+        """A name by shape or capitals: rendered without an article when it came without one."""
+        return bool(self.kind) or (self.head_text[:1].isupper() and not self.determiner)
+
+    def same_thing(self, other: "Mention") -> bool:
+        """Same head, and the modifiers of one are all among the other's."""
+        if self.parts or other.parts:
+            return self.text.lower() == other.text.lower()
+        if self.head != other.head or self.number != other.number:
+            return bool(self.name) and self.name in (other.text, other.name)
+        mine, theirs = set(self.modifiers), set(other.modifiers)
+        return mine <= theirs or theirs <= mine
+
+
+def is_time(mention: Mention) -> bool:
+    """A point or span of time ("this week", "thirty seconds"): hardly ever an antecedent."""
+    counted = (m in _COUNTED or m.isdigit() for m in mention.modifiers)
+    return mention.head in cc.TIME_NOUNS and all(counted)
+
+
+def agency(mention: Mention) -> float:
+    """How surely it is somebody: 1 for a person, a party, a group or a role, 0 for a thing.
+
+    Roles are known by their ending: -ee, -ist, -ant, -holder. What ends in -er or -or is one when
+    it is written as a defined term ("the Servicer"), and may be a tool ("exporter") otherwise.
+    """
+    if mention.parts:
+        return min(agency(part) for part in mention.parts)
+    if mention.person or mention.people or mention.label in _ACTING_LABELS:
+        return 1.0
+    if mention.is_name:
+        return 0.0  # "Docker", "Norwegian": a name, which no ending tells about
+    head = singular(mention.head.lower())
+    if head.endswith(_ROLE_ENDINGS) and len(head) > 5 and not head.endswith("list"):
+        return 1.0
+    capital = mention.head_text[:1].isupper()
+    return (1.0 if capital else 0.5) if head.endswith(_DOING_ENDINGS) else 0.0
+
+
+def acts(mention: Mention) -> bool:
+    """True when it may be somebody."""
+    return agency(mention) > 0
+
+
+def is_individual(mention: Mention) -> bool:
+    """True when "he" or "she" may mean it: somebody, and neither several nor a group."""
+    return mention.number == "sg" and not mention.group and is_somebody(mention)
+
+
+def is_somebody(mention: Mention) -> bool:
+    """True when "they" may mean it: a person, a party, a role, one who does things.
+
+    What ends in -er counts where it acts as a subject ("When does the importer ...").
+    """
+    sure = agency(mention)
+    return sure == 1.0 or (sure > 0 and mention.role == "subj")
 
 
 @lru_cache(maxsize=KEPT)
 def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
     """Every mention of an analysed message, in text order; coordinations come as one more."""
-    found = _first_mentions(analysis)
-    return tuple(replace(mention, turn=turn) for mention in found) if turn else found
-
-
-@lru_cache(maxsize=KEPT)
-def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
-    """The mentions as of turn 0. Kept, because each turn looks at the same messages again."""
+    if turn:  # each turn looks at the same messages again
+        return tuple(replace(mention, turn=turn) for mention in mentions_in(analysis, 0))
     singles = [_mention(analysis, phrase) for phrase in analysis.phrases]
     own = [one for one in singles if _is_thing(analysis, one)]
     return (*own, *_groups(analysis, singles))
@@ -69,7 +183,7 @@ def _is_thing(analysis: Analysis, mention: Mention) -> bool:
     """
     if mention.start and analysis.words[mention.start - 1].lower in _NAMING:
         return False
-    before, first = analysis.words[max(mention.start - 1, 0)], analysis.words[mention.start]
+    before, first = analysis.words[mention.start - 1], analysis.words[mention.start]
     if mention.start and before.end == first.start and before.text.isalpha():
         return False  # "d command" of "the id command", where "id" was read as "I'd"
     if mention.head in _EMPTY or not _POINTING.isdisjoint(mention.modifiers):
@@ -85,13 +199,11 @@ def _is_thing(analysis: Analysis, mention: Mention) -> bool:
 
 
 def _mention(analysis: Analysis, phrase: Phrase) -> Mention:
-    words, english = analysis.words, analysis.english
+    words, people = analysis.words, analysis.english.people
     head, clause = words[phrase.head], analysis.clauses[phrase.clause]
     verb = words[phrase.verb].lemma if phrase.verb is not None else ""
-    label, canonical = next(
-        (found for first, stop, *found in analysis.entities
-         if stop == phrase.head + 1 and first >= phrase.start), ("", ""),
-    )  # fmt: skip
+    labels = (found[2:] for found in analysis.entities if found[1] == phrase.head + 1)
+    label, canonical = next(labels, ("", ""))
     noun = head.lower if head.kind or head.pos == "PROPN" else singular(head.lower)
     topic = _is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
@@ -103,6 +215,7 @@ def _mention(analysis: Analysis, phrase: Phrase) -> Mention:
     while compound > phrase.core and words[compound - 1].pos in {"NOUN", "PROPN"}:
         compound -= 1
     before = words[phrase.start - 1].lower if phrase.start else ""
+    asked = mood_of(analysis, clause)
     return Mention(
         text=_text(analysis, phrase),
         determiner="the" if introduced else phrase.determiner,
@@ -113,7 +226,7 @@ def _mention(analysis: Analysis, phrase: Phrase) -> Mention:
         role=phrase.role,
         prep=phrase.prep,
         verb=verb,
-        mood=mood_of(analysis, clause),
+        mood=asked,
         subordinate=clause.subordinate,
         turn=0,
         start=phrase.start,
@@ -124,9 +237,9 @@ def _mention(analysis: Analysis, phrase: Phrase) -> Mention:
         canonical=canonical,
         name=words[phrase.end - 1].text if apposed else follows[1].text if called else "",
         called=called,
-        person=_is_person(analysis, phrase, label),
-        people=singular(noun) in english.people["nouns"],
-        group=noun in english.people["groups"],
+        person=_is_person(analysis, phrase, verb, label),
+        people=singular(noun) in people["nouns"],
+        group=noun in people["groups"] or label == "GROUP",
         beside_subject=any(
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
             for p in analysis.phrases
@@ -134,11 +247,14 @@ def _mention(analysis: Analysis, phrase: Phrase) -> Mention:
         topic=topic,
         grouped=phrase.group >= 0,
         negated=before == "not" or phrase.prep in _NEGATING,
-        name_like=_is_name_like(analysis, phrase, label),
-        person_like=_is_person_like(analysis, phrase),
+        name_like=head.pos == "PROPN" and head.text[0].isupper() and label not in {"PARTY", "ROLE"}
+        and not (head.kind or head.in_capitals),
+        person_like=_is_person_like(words[phrase.start : phrase.end]),
         result=phrase.role == "pobj" and phrase.prep in _REPLACING.get(verb, ()),
-        brought_up=_brings_up(analysis, phrase),
-    )
+        # "a footer" of "add a footer", "we need a footer": what comes next is about it
+        brought_up=phrase.determiner in _INDEFINITE
+        and not (phrase.prep or clause.subordinate or asked == "question"),
+    )  # fmt: skip
 
 
 def _text(analysis: Analysis, phrase: Phrase) -> str:
@@ -148,19 +264,14 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     opens = first.i == 0 or analysis.words[first.i - 1].text in {".", "!", "?"}
     if not opens or first.pos == "PROPN" or not first.text[1:].islower():
         return text
-    usual = analysis.english.preferences
-    common = first.lower in usual["noun_first"] | usual["adjective_first"] or first.lower in forms()
-    longer = phrase.end - phrase.core > 1
-    return text[0].lower() + text[1:] if common or longer else text
+    plain = phrase.end - phrase.core > 1 or first.lower in forms()
+    return text[0].lower() + text[1:] if plain else text
 
 
 def _groups(analysis: Analysis, singles: Sequence[Mention]) -> Iterator[Mention]:
     for group in sorted({phrase.group for phrase in analysis.phrases if phrase.group >= 0}):
-        members = [
-            mention
-            for phrase, mention in zip(analysis.phrases, singles, strict=True)
-            if phrase.group == group
-        ]
+        pairs = zip(analysis.phrases, singles, strict=True)
+        members = [mention for phrase, mention in pairs if phrase.group == group]
         first, last = members[0], members[-1]
         between = analysis.words[members[-2].end : last.start]
         conjunction = "or" if any(w.lower == "or" for w in between) else "and"
@@ -188,7 +299,7 @@ def is_request(analysis: Analysis, clause: Clause) -> bool:
     if analysis.words[clause.verb].lemma in _INFORMING:
         return False
     opening = [word.lower for word in analysis.words[clause.start : clause.verb]]
-    return any(modal in _ASKING and asked in _ASKED for modal, asked in pairwise(opening))
+    return not _REQUESTING.isdisjoint(pairwise(opening))
 
 
 def mood_of(analysis: Analysis, clause: Clause) -> Mood:
@@ -202,14 +313,6 @@ def judged(analysis: Analysis, i: int) -> bool:
     behind = analysis.words[i + 1 : clause.end]
     too = any(a.lower == "too" and b.pos in {"ADJ", "ADV"} for a, b in pairwise(behind))
     return too or any(word.lower in cc.NEGATIONS | {"enough"} for word in behind)
-
-
-def _brings_up(analysis: Analysis, phrase: Phrase) -> bool:
-    """ "A footer" of "add a footer", "we need a footer": new, and what comes next is about it."""
-    clause = analysis.clauses[phrase.clause]
-    if phrase.prep or clause.subordinate or phrase.role not in {"obj", "none", "subj"}:
-        return False
-    return phrase.determiner in _INDEFINITE and mood_of(analysis, clause) != "question"
 
 
 def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
@@ -234,11 +337,9 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
     words, clause = analysis.words, analysis.clauses[phrase.clause]
     if _is_relational(words, phrase):
         return False
-    verb = words[phrase.verb].lemma if phrase.verb is not None else ""
     if phrase.prep == "about" and words[phrase.start - 1].lower == "about":
+        verb = words[phrase.verb].lemma if phrase.verb is not None else ""
         return verb in _TELLING or words[clause.start].lower in {"what", "how", "and", "about"}
-    if phrase.role == "obj" and verb in _EXPLAINING:
-        return True
     if introduced := _introduced(analysis, clause):
         return phrase is introduced
     if clause.mood != "question" or clause.subordinate:
@@ -252,57 +353,38 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
 
 
 def _introduced(analysis: Analysis, clause: Clause) -> Phrase | None:
-    """What "there is" brings up in a clause of a message that asks about it.
-
-    "Is there a penalty for late delivery?", "There is a cap, isn't there?": the penalty, the cap.
-    """
+    """What "there is" brings up in a message that asks: "Is there a penalty for late delivery?"."""
     words = analysis.words
     if clause.subordinate or all(c.mood != "question" for c in analysis.clauses):
         return None
     for i in range(clause.start, clause.end):
         beside = {word.lower for word in words[max(clause.start, i - 1) : i + 2]}
         if words[i].lower == "there" and beside & cc.BE:
-            inside = (p for p in analysis.phrases if i < p.start < clause.end)
-            return next((p for p in inside if not p.prep), None)
+            return next((p for p in analysis.phrases if i < p.start and not p.prep), None)
     return None
 
 
 def _is_relational(words: Sequence[Word], phrase: Phrase) -> bool:
-    return singular(words[phrase.head].lower) in RELATIONAL_NOUNS
+    return singular(words[phrase.head].lower) in _RELATIONAL
 
 
 def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
-    """ "the function of X": what is asked about is X; not "a rollback of X", "Section 2 of X"."""
+    """ "the function of X": what is asked about is X; not "Section 2 of X"."""
     numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
-    new = phrase.determiner in {"a", "an"} and not _is_relational(words, phrase)
-    of_follows = any(word.lower == "of" for word in words[phrase.end : phrase.end + 1])
-    return of_follows and not numbered and not new
+    return not numbered and any(word.lower == "of" for word in words[phrase.end : phrase.end + 1])
 
 
-def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
+def _is_person(analysis: Analysis, phrase: Phrase, verb: str, label: str) -> bool:
     """Surely a person: one is asked, told or thanked by name."""
     word = analysis.words[phrase.head]
     named = word.text[:1].isupper() and word.text[1:].islower() and not word.kind
     if not named or label or phrase.end - phrase.start > 1:
         return label == "PERSON"
-    verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
     if phrase.role == "subj":
         return verb in _DOING and word.lower not in forms() and not readings(word.lower).verb
     return verb in _ADDRESSING and (phrase.role == "obj" or phrase.prep in {"to", "with"})
 
 
-def _is_name_like(analysis: Analysis, phrase: Phrase, label: str) -> bool:
-    """A proper name by its capitals: perhaps a person, perhaps several (a band, a company)."""
-    word = analysis.words[phrase.head]
-    if word.kind or word.in_capitals or not word.text[:1].isupper() or label in {"PARTY", "ROLE"}:
-        return False
-    if word.i == 0:
-        return phrase.role == "subj" and phrase.number == "sg" and word.lower not in forms()
-    return word.pos == "PROPN"
-
-
-def _is_person_like(analysis: Analysis, phrase: Phrase) -> bool:
-    """Two or three capitalised words, the last no common noun: "it" hardly ever means it."""
-    words = analysis.words[phrase.start : phrase.end]
+def _is_person_like(words: Sequence[Word]) -> bool:
     capitals = all(w.text[:1].isupper() and w.text[1:].islower() for w in words)
     return 2 <= len(words) <= 3 and capitals and not readings(words[-1].lower).noun

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kds.brain.turn import Utterance
-from kds.router.discourse.mention import Mention, agency, is_time
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import Mention, agency, is_time, mentions_in
 from kds.router.discourse.reply import prose
 from kds.router.english import words
 from kds.router.language import closed_class as cc

@@ -8,14 +8,13 @@ Alternations (1993): happening and being (45-48), and verbs whose object is a pe
 37). The weights are set on the development dialogues.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final, Literal
 
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, Mood, agency, is_somebody, is_time
+from kds.router.discourse.mentions import Mention, Mood, agency, is_somebody, is_time
 from kds.router.english import table, words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Number, Role, Word
@@ -85,6 +84,49 @@ _OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """What is usually done to what: ``verbs`` or ``predicates`` prefer these ``things``.
+
+    A thing is a head noun ("migration"), or the label of an entity in capitals ("UI").
+    """
+
+    things: frozenset[str]
+    verbs: frozenset[str] = frozenset()
+    predicates: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Selections, and which shapes, labels and heads a type noun stands for."""
+
+    selections: tuple[Selection, ...] = ()
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Type noun -> heads, labels or shape kinds that it covers ("file" -> path)."""
+    surfaces: frozenset[str] = frozenset()
+    """Heads and labels of things that one puts something *on* (page, screen)."""
+
+    def prefers(self, verb: str, complement: str, mention: Mention) -> bool:
+        """True when the verb or the predicate is known to go with such a thing."""
+        return any(
+            (verb in one.verbs or complement in one.predicates) and _is_one_of(mention, one.things)
+            for one in self.selections
+        )
+
+    def is_a(self, mention: Mention, type_noun: str) -> bool:
+        """True when ``type_noun`` ("file", "page") can stand for the mention."""
+        covered = self.types.get(type_noun, frozenset())
+        return mention.head == type_noun or _is_one_of(mention, covered)
+
+    def is_surface(self, mention: Mention) -> bool:
+        """True for things that one puts something on and not in."""
+        return _is_one_of(mention, self.surfaces)
+
+
+def _is_one_of(mention: Mention, things: frozenset[str]) -> bool:
+    return not things.isdisjoint((mention.head, mention.label, mention.kind))
+
+
+@dataclass(frozen=True, slots=True)
 class Need:
     """What the reference asks of its antecedent."""
 
@@ -150,8 +192,8 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     moment, age = discourse.moments[mention.turn], discourse.age(mention)
     weight = max(ROLE[mention.role], ROLE["subj"] * mention.topic)
     weight *= _form(mention) * _agreement(mention, need)
-    # questions, and commands that ask, go on with the topic of the talk, until it changes
-    if mention.topic and (need.mood != "imperative" or need.verb in _VERBS["informing"]):
+    # questions go on with the topic of the talk, until it changes
+    if mention.topic and need.mood != "imperative":
         changed = {
             other.turn
             for other in discourse.topics()
@@ -182,7 +224,7 @@ def _form(mention: Mention) -> float:
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _VERBS["creating"]:
         weight *= CREATED
     light = mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
-    if mention.label in _VALUE_LABELS or is_time(mention) or light:
+    if light or mention.label in _VALUE_LABELS or is_time(mention):
         weight *= VALUE
     if mention.subordinate and not mention.topic:
         weight *= SUBORDINATE
@@ -194,14 +236,13 @@ def _form(mention: Mention) -> float:
         weight *= BESIDE_SUBJECT if mention.beside_subject else 1.0
         weight *= REPLACED if mention.verb in {"replace", "swap", "rename"} else 1.0
         weight *= MEANS if mention.verb == "use" else 1.0
-    setting = mention.prep in {"to", "as"} and mention.verb in _VERBS["setting"]
-    return weight * VALUE if setting else weight
+    return weight
 
 
 def _agreement(mention: Mention, need: Need) -> float:
     """1 where number and person fit, or a name tells of neither."""
     weight, unknown = 1.0, mention.name_like and need.lenient
-    if need.number not in {None, mention.number} and not (unknown and not mention.grouped):
+    if need.number not in {None, mention.number} and not unknown:
         somebody = need.number == "pl" and need.slot == "actor" and is_somebody(mention)
         weight *= SOMEBODY if somebody else MISMATCH
     if need.person is False and (mention.person_like or mention.label == "ROLE"):
@@ -217,11 +258,7 @@ def _fitness(thing: Sequence[Mention], need: Need, discourse: Discourse) -> floa
         return MISFITS if any(agency(m) == 1.0 for m in thing) else 1.0
     if not need.slot:
         return 1.0
-    several = need.number == "pl"  # there are mostly no two to choose from
-    sure = max(
-        agency(m) * (1.0 if m.role == "subj" or (several and m.number == "pl") else BESIDE)
-        for m in thing
-    )
+    sure = max(agency(m) * (1.0 if m.role == "subj" else BESIDE) for m in thing)
     return float(1.0 + (FITS - 1.0) * sure * FADING ** min(discourse.age(m) for m in thing))
 
 
@@ -242,7 +279,7 @@ def slot_of(analysis: Analysis, i: int, role: Role, verb: str) -> Slot:
     if role in {"poss", "none"}:
         return ""
     if role != "subj":
-        return "" if verb.split(" ")[0] in _VERBS["of_people"] else "thing"
+        return "thing"
     clause = analysis.clauses[analysis.clause_of(i)]
     inverted = any(word.lemma == "be" for word in analysis.words[max(i - 1, 0) : i])
     return _said_of(analysis.words[i + 1 : clause.end], being=inverted)
@@ -259,7 +296,7 @@ def _said_of(rest: Sequence[Word], *, being: bool) -> Slot:
             continue
         if being:
             licensed = word.lemma in _VERBS["licensing"] or word.lower in _OF_ACTORS
-            return "" if word.tag == "VBG" else "actor" if licensed else "thing"
+            return "actor" if licensed else "thing"
         if word.lemma in _OBLIGED and after is not None and after.lower in {"to", "be", "been"}:
             obliged = True
             continue

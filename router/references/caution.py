@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mention import Mention, is_time
-from kds.router.discourse.mentions import judged
+from kds.router.discourse.mentions import Mention, is_time, judged
 from kds.router.discourse.salience import Need
 from kds.router.english import table, words
 from kds.router.language import closed_class as cc

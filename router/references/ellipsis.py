@@ -12,12 +12,17 @@ from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
-from kds.router.discourse.inquiry import difference, last_question, questions
-from kds.router.discourse.mention import agency
-from kds.router.discourse.mentions import mentions_in
-from kds.router.discourse.parallels import NUMBER, SAME_KIND, Fragment, best_slot, substitute
-from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import asked_again, asked_slot
+from kds.router.discourse.mentions import agency, mentions_in
+from kds.router.discourse.questions import Question, difference, last_question, questions
+from kds.router.discourse.slots import (
+    NUMBER,
+    SAME_KIND,
+    Fragment,
+    asked_again,
+    asked_slot,
+    best_slot,
+    substitute,
+)
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings, singular
@@ -136,7 +141,7 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     named = fragment if parallel else replace(fragment, prep="")
     if _has_own_value(moment, named):
         return
-    slot = best_slot(analysis, moment.mentions, named, oblique=bool(prep))
+    slot = best_slot(analysis, moment.mentions, named)
     alike = slot is not None and slot.likeness >= SAME_KIND
     if not alike and not _EXPLICIT.search(scene.analysis.text):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
@@ -309,7 +314,7 @@ def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
         # "Who repairs it if the landlord refuses?"
         at, (first, stop) = match.start("clause"), question.condition
         again = first < stop and text[at:].lower().startswith(question.words[first].lower)
-        main = question.analysis.span(question.start, first) if again else question.main
+        main = question.analysis.span(question.wh[0], first) if again else question.main
         found = rewritten(scene, rule, f"{main} {text[at].lower()}", question.about, (0, 0))
         yield replace(found, edits=(replace(found.edits[0], end=at + 1),), whole=False)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import Mention
 from kds.router.discourse.reply import as_command, closing_sentence, prose, without_purpose
 from kds.router.english import words
 from kds.router.language import closed_class as cc

@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from kds.router.discourse.inquiry import difference, questions
-from kds.router.discourse.mention import Mention, acts, is_time
-from kds.router.discourse.question import Question
+from kds.router.discourse.mentions import Mention, acts, is_time
+from kds.router.discourse.questions import Question, difference, questions
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural, plural, readings, singular
 from kds.router.language.words import Phrase, Word

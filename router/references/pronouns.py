@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit
-from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
+from kds.router.discourse.mentions import Mention, acts, is_individual, is_somebody, is_time
 from kds.router.discourse.salience import Candidate, Need
 from kds.router.english import words
 from kds.router.language import closed_class as cc

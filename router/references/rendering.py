@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import Mention
 from kds.router.language import closed_class as cc
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})

@@ -8,9 +8,8 @@ from typing import Final, Literal, NamedTuple
 from kds.brain.learning.examples import LearnedReference
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.discourse.history import Discourse, Utterance, words_of
-from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, is_time
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import Mention, is_time, mentions_in
+from kds.router.discourse.salience import Knowledge
 from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis

@@ -24,7 +24,7 @@ from kds.brain.yaml_files import (
     read_text,
     validate,
 )
-from kds.router.discourse.knowledge import Knowledge, Selection
+from kds.router.discourse.salience import Knowledge, Selection
 from kds.router.language.analysis import EntityPattern
 from kds.router.language.lexicon import with_plurals
 from kds.router.pattern import Pattern

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference, Utterance
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, is_somebody
-from kds.router.discourse.mentions import mentions_in, mood_of
+from kds.router.discourse.mentions import Mention, is_somebody, mentions_in, mood_of
 from kds.router.discourse.newcomers import Read, newcomers
-from kds.router.discourse.salience import Candidate, Need, margin, rank, slot_of
+from kds.router.discourse.salience import Candidate, Knowledge, Need, margin, rank, slot_of
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Clause, Role, Word

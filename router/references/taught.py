@@ -12,7 +12,7 @@ from kds.brain.learning.examples import LearnedReference
 from kds.brain.learning.phrases import DETERMINERS, thing
 from kds.brain.turn import Edit, Reference, Turn
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import Mention
 from kds.router.references.nouns import is_specified
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of
 from kds.router.references.ruleset import Rule

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Final, Literal, NamedTuple
 
 from kds.brain.words.terms import FORMS, estimate_tokens, stem
@@ -94,6 +94,11 @@ def _read(token: str) -> Iterator[Piece]:
         yield Piece(token, token.rstrip(".,").replace(",", ""), "number")
 
 
+def keys_of(text: str) -> list[str]:
+    """What each word of ``text`` shares with its other forms."""
+    return [one.key for one in read_pieces(text)]
+
+
 def polarity(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the keys of the words that say something, and of those that are negated.
 
@@ -138,17 +143,15 @@ def check(rewrite: str, message: str, said: Iterable[str]) -> Taken | Fault:
     """Judge what a model made of ``message`` after what was ``said``. Never raises."""
     text, said = rewrite.strip(), [*said, message]
     mine, pieces = read_pieces(message), read_pieces(text)
-    own, theirs = {one.key for one in mine}, {one.key for one in pieces}
-    known = {one.key for each in said for one in read_pieces(each)}
-    words = max(len(mine) + GROWN, GROWTH * len(mine))
+    own, theirs, known = set(keys_of(message)), set(keys_of(text)), set(chain(*map(keys_of, said)))
     tokens = max(OUTPUT_TOKENS, estimate_tokens(message))
+    words = max(len(mine) + GROWN, GROWTH * len(mine))
     if len(text) > 12 * tokens or estimate_tokens(text) > tokens or not 0 < len(pieces) <= words:
         return Fault("length", f"{len(pieces)} words")
-    spelt = "".join(said).translate(_STRAIGHT).lower()
-    signs = _SIGN.findall(text.translate(_STRAIGHT).lower())
-    if strange := next((sign for sign in signs if sign not in spelt), ""):
+    spelt, form = (one.translate(_STRAIGHT).lower() for one in ("".join(said), text))
+    if strange := next((sign for sign in _SIGN.findall(form) if sign not in spelt), ""):
         return Fault("form", f"nobody wrote {strange!a}")
-    if [one.key for one in pieces] == [one.key for one in mine]:
+    if keys_of(text) == keys_of(message):
         return Taken(text)
     if new := next((one for one in _facts(pieces) if one.key not in known), None):
         return Fault(f"new {new.kind}", new.text)
@@ -178,7 +181,7 @@ def _turned(mine: Sequence[Piece], pieces: Sequence[Piece], said: Iterable[str])
     before, after = _negated(mine), _negated(pieces)
     if before and mine[0].key == "no" and len(after) < len(before):
         before = before[1:]  # "No, teal"
-    own, theirs = {one.key for one in mine}, {one.key for one in pieces}
+    own, theirs = ({one.key for one in each} for each in (mine, pieces))
     earlier = {word for text in said for word in _negated(read_pieces(text)) if word}
     new = [word for word in after if word in own or word not in earlier]
     failing = bool(theirs & _FAILING)

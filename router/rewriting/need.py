@@ -6,24 +6,20 @@ alone. Fitted on real chats by `make needs` (tools/fit_needs.py); the figures st
 weights.
 """
 
-import io
-import zipfile
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.router.classify import place_of
 from kds.router.intents.features import turn_vector
-from kds.router.intents.linear import Floats, Matrix, sigmoid
+from kds.router.intents.fitted import FITTED, read_shipped
+from kds.router.intents.linear import Floats, Matrix, sigmoid, unpacked
 from kds.router.intents.turn_model import meaning_row
-from kds.router.pipeline import Step
 
-SHIPPED_NEEDS: Final = Path(__file__).parent.parent / "fitted" / "needs.npz"
+SHIPPED_NEEDS: Final = FITTED / "needs.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +30,13 @@ class NeedModel:
     meaning: Matrix
     signs: Floats
     bias: Floats
+
+    @classmethod
+    def load(cls, content: bytes) -> "NeedModel":
+        """The model that `make needs` wrote. Raises ValueError."""
+        found = unpacked(content)
+        words, meaning = (found[name].astype(np.float32) for name in ("words", "meaning"))
+        return cls(words, meaning, found["signs"], found["bias"])
 
     def probability(self, turn: Turn) -> float:
         """How likely ``turn`` needs earlier messages."""
@@ -55,29 +58,17 @@ def need_signs(turn: Turn) -> Floats:
     return np.array([bool(left), min(left, 3) / 3.0, *map(bool, written), best], dtype=float)
 
 
-def make_need() -> Step:
-    """The step that writes `Turn.needs_context`, by the model that ships."""
-
-    def need(turn: Turn) -> Turn:
-        if not may_need(turn):
-            return turn
-        likely = shipped_need_model().probability(turn)
-        note = f"it needs what was said before with probability {likely:.2f}"
-        return replace(turn, needs_context=likely, notes=(*turn.notes, note))
-
-    return Step("need", need)
+def need(turn: Turn) -> Turn:
+    """``turn`` with `Turn.needs_context`, by the model that ships. Raises KdsError."""
+    model = shipped_needs() if may_need(turn) else None
+    if model is None:
+        return turn
+    likely = model.probability(turn)
+    note = f"it needs what was said before with probability {likely:.2f}"
+    return replace(turn, needs_context=likely, notes=(*turn.notes, note))
 
 
 @lru_cache(maxsize=1)
-def shipped_need_model() -> NeedModel:
+def shipped_needs() -> NeedModel | None:
     """The fitted numbers that ship. Raises KdsError when the file is damaged."""
-    try:
-        with np.load(io.BytesIO(SHIPPED_NEEDS.read_bytes()), allow_pickle=False) as found:
-            words, meaning = (found[name].astype(np.float32) for name in ("words", "meaning"))
-            return NeedModel(words, meaning, found["signs"], found["bias"])
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise KdsError(
-            "the model of what messages need, which ships with KDS, is damaged",
-            where=str(SHIPPED_NEEDS),
-            hint="reinstall KDS",
-        ) from error
+    return read_shipped(SHIPPED_NEEDS, NeedModel.load)

@@ -1,10 +1,7 @@
 """The step that has a language model write the self-contained message where the rules could not.
 
-Reads   message, history, rewrite, context, references, edits, unresolved, expanded,
-        context_ref, context_switch, needs_context
-Writes  expanded, references, edits, context_ref, rewriting
-Never   asks about a message that stands alone, waits longer than agreed, or takes a text that
-        fails a check. Whatever goes wrong, the expansion of the rules stands.
+Never asks about a message that stands alone, waits longer than agreed, or takes a text that fails
+a check. Whatever goes wrong, the expansion of the rules stands.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +16,7 @@ from kds.brain.message import one_line
 from kds.brain.timeouts import CallError, Deadline, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.router.pipeline import Step
-from kds.router.rewriting.checks import Fault, Taken, check, read_pieces
+from kds.router.rewriting.checks import Fault, check, keys_of
 
 Mode = Literal["rules-only", "rules-first", "model-first"]
 """``rules-only`` never asks a model. ``rules-first`` asks where something points back and the
@@ -87,32 +84,26 @@ class CheckedRewriter:
 
         For servers: the thread that routes must not wait for a model.
         """
-        key = _key(turn)
-        if self.wants(turn) and self._rest.is_over and key not in self._kept:
+        if self.wants(turn) and self._rest.is_over and _key(turn) not in self._kept:
             with suppress(CallError):
-                self._keep(key, self._ask(turn))
+                self._keep(turn, *self._ask(turn))
 
     def rewrite(self, turn: Turn, *, only_kept: bool = False) -> Turn:
         """``turn`` with the model's expansion, if it holds, and a note. Never raises.
 
         With ``only_kept`` nothing is asked: without an answer from before the turn stays.
         """
-        key, started = _key(turn), perf_counter()
-        kept = self._kept.get(key)
+        kept, started = self._kept.get(_key(turn)), perf_counter()
         if not self.wants(turn) or (kept is None and only_kept):
             return turn
         asked_ms = kept[1] if kept else 0.0
 
         def told(outcome: Outcome, note: str, reason: str | None = None) -> Turn:
-            lead = (
-                f"rewritten by {self._name}"
-                if outcome == "used"
-                else f"{self._name} was to rewrite"
-            )
             cached = kept is not None and not asked_ms
             ms = (perf_counter() - started) * 1000.0 + asked_ms
-            rewriting = Rewriting(self._name, outcome, reason, cached, ms)
-            found = replace(turn, rewriting=rewriting)
+            by = f"rewritten by {self._name}"
+            lead = by if outcome == "used" else f"{self._name} was to rewrite"
+            found = replace(turn, rewriting=Rewriting(self._name, outcome, reason, cached, ms))
             return _noted(found, f"{lead}{' (asked before)' * cached}: {note}")
 
         if kept is None and not self._rest.is_over:
@@ -124,19 +115,29 @@ class CheckedRewriter:
             return told("failed", _cut(error.message), self._failure)
         own = (one.user_message for one in turn.context)
         said = (*own, *(one.text for one in turn.history), turn.expanded)
-        outcome = check(answer, turn.message, said)
-        if isinstance(outcome, Fault):
-            self._kept.pop(key, None)
-            note = f"its rewrite is not taken ({_cut(str(outcome))}): '{_cut(answer)}'"
-            return told("rejected", note, outcome.check)
-        self._keep(key, (answer, 0.0))
-        if _keys(outcome.text) == _keys(turn.message):
+        found = check(answer, turn.message, said)
+        if isinstance(found, Fault):
+            self._kept.pop(_key(turn), None)
+            note = f"its rewrite is not taken ({_cut(str(found))}): '{_cut(answer)}'"
+            return told("rejected", note, found.check)
+        self._keep(turn, answer, 0.0)
+        if keys_of(found.text) == keys_of(turn.message):
             return told("unchanged", "it leaves the message as it is")
-        return _rewritten(told("used", f"'{outcome.text}'"), outcome)
+        # the references of the rules stay as far as the model's text has their targets
+        has, ref = set(keys_of(found.text)), turn.context_ref or ""
+        references = tuple(one for one in turn.references if has.issuperset(keys_of(one.target)))
+        ref = ref if ref and has.issuperset(keys_of(ref)) else found.brought or ref
+        return replace(
+            told("used", f"'{found.text}'"),
+            expanded=found.text,
+            references=references,
+            edits=(),
+            context_ref=ref or None,
+        )
 
-    def _keep(self, key: object, answer: tuple[str, float]) -> None:
+    def _keep(self, turn: Turn, answer: str, asked_ms: float) -> None:
         with self._lock:
-            self._kept[key] = answer
+            self._kept[_key(turn)] = answer, asked_ms
             if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
 
@@ -206,20 +207,7 @@ def _seen(turn: Turn) -> tuple[Utterance, ...]:
 
 def _key(turn: Turn) -> object:
     """All that an answer depends on."""
-    return (turn.message, turn.expanded, _seen(turn))
-
-
-def _rewritten(turn: Turn, taken: Taken) -> Turn:
-    """The references of the rules stay as far as the model's text has their targets."""
-    has = set(_keys(taken.text))
-    references = tuple(one for one in turn.references if has.issuperset(_keys(one.target)))
-    kept = turn.context_ref if has.issuperset(_keys(turn.context_ref or "")) else None
-    ref = kept or taken.brought or turn.context_ref
-    return replace(turn, expanded=taken.text, references=references, edits=(), context_ref=ref)
-
-
-def _keys(text: str) -> list[str]:
-    return [piece.key for piece in read_pieces(text)]
+    return turn.message, turn.expanded, _seen(turn)
 
 
 def _noted(turn: Turn, note: str) -> Turn:

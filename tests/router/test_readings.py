@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import Problem
 from kds.router.discourse.consent import goes_ahead, goes_on, reaction
-from kds.router.discourse.inquiry import last_question
-from kds.router.discourse.mention import is_time
-from kds.router.discourse.mentions import is_request, judged, mentions_in
+from kds.router.discourse.mentions import is_request, is_time, judged, mentions_in
+from kds.router.discourse.questions import last_question
 from kds.router.discourse.reply import closing_sentence
 from kds.router.discourse.symptoms import reports_success, reports_symptom
 from kds.router.english import load_english

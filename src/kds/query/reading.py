@@ -18,7 +18,7 @@ from kds.brain.memory.window import TURNS as VERBATIM
 from kds.brain.memory.window import turns_of
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mentions import Mention, is_time
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 from kds.router.language.other_languages import is_foreign

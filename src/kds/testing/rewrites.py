@@ -21,7 +21,7 @@ from kds.brain.settings import LiveConfig
 from kds.brain.turn import Turn, Utterance, rewriting_to_wire
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver, apply_edits
-from kds.router.rewriting.need import make_need
+from kds.router.rewriting.need import need
 from kds.router.rewriting.writer import CheckedRewriter
 from kds.testing.examples import AnyOf, Bench, Example, Row, Text, times
 from kds.testing.metrics import rewrites_of
@@ -52,7 +52,7 @@ def rewrite(
         unresolved=found.unresolved, expanded=apply_edits(example.query, found.edits),
         context_switch=resolver.switch(example.query, discourse) is not None, notes=found.notes,
     )  # fmt: skip
-    return rewriter.rewrite(make_need().run(turn)) if rewriter else turn
+    return rewriter.rewrite(need(turn)) if rewriter else turn
 
 
 def run(examples: Sequence[RewriteExample], bench: Bench) -> list[Row]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import Mention, mentions_in
 from kds.router.language.analysis import Language
 
 

@@ -70,8 +70,8 @@ def test_a_damaged_model_names_its_file(tmp_path: Path, monkeypatch: pytest.Monk
     damaged = tmp_path / "needs.npz"
     damaged.write_bytes(b"no weights")
     monkeypatch.setattr(need, "SHIPPED_NEEDS", damaged)
-    need.shipped_need_model.cache_clear()
+    need.shipped_needs.cache_clear()
     with pytest.raises(KdsError, match="damaged") as caught:
-        need.shipped_need_model()
+        need.shipped_needs()
     assert caught.value.where == str(damaged)
-    need.shipped_need_model.cache_clear()
+    need.shipped_needs.cache_clear()

@@ -10,7 +10,7 @@ import pytest
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.references.resolver import Resolver
-from kds.router.rewriting.need import make_need
+from kds.router.rewriting.need import need
 from kds.router.rewriting.writer import (
     HISTORY,
     REST_S,
@@ -59,7 +59,7 @@ def expanded_turn(resolver: Resolver, *messages: str, **more: object) -> Turn:
     *context, message = messages
     entries = tuple(ContextEntry(AT, said, "EXECUTE") for said in context)
     turn = replace(Turn(message, AT, context=entries), **more)  # type: ignore[arg-type]
-    return make_need().run(make_expand(resolver).run(make_resolve(resolver).run(turn)))
+    return need(make_expand(resolver).run(make_resolve(resolver).run(turn)))
 
 
 def checked(
