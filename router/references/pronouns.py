@@ -26,6 +26,7 @@ _FAMILIES: Final = (
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
 _CLITICS: Final = {"'ll": "will", "'ve": "have", "'re": "are"}
+_CLITICS |= {form[1:]: verb for form, verb in _CLITICS.items()}  # "theyre"
 _HAS: Final = frozenset("been got had become".split())
 
 
