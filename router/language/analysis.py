@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,8 @@ _MARKS: Final = ('"', "`", "“", "'")
 _QUOTED: Final = re.compile(
     r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
 )
+
+_CLITICS: Final = frozenset({"re", "ve", "ll"})
 
 Span = tuple[int, int]
 """Where something starts and ends."""
@@ -82,7 +85,9 @@ class Language:
             cut = phrasal_nouns([text[start:end] for start, end in spans], self._english)
             spans = [(spans[i][0], spans[i + size - 1][1]) for i, size in cut]
         texts = [text[start:end] for start, end in spans]
-        tags = self._model_tags(texts) if self._trained else tag(texts, self._english)
+        tags = (
+            self._model_tags(texts) if self._trained else tag(_apart(texts, spans), self._english)
+        )
         words = tuple(
             _word(i, one, start, found)
             for i, (one, (start, _), found) in enumerate(zip(texts, spans, tags, strict=True))
@@ -153,6 +158,15 @@ def open_language(
 ) -> Language:
     """The language layer for these entities, one for the whole process. Raises KdsError."""
     return Language(entities, model=model, english=english)
+
+
+def _apart(texts: Sequence[str], spans: Sequence[Span]) -> list[str]:
+    """The texts of tokens, with the apostrophe that "theyre" lacks."""
+    glued = [before[1] == after[0] for before, after in pairwise(spans)]
+    return [
+        f"'{text}" if joined and text.lower() in _CLITICS else text
+        for text, joined in zip(texts, [False, *glued], strict=False)
+    ]
 
 
 def _word(i: int, text: str, start: int, found: Tag) -> Word:

@@ -25,8 +25,10 @@ _FAMILIES: Final = (
     frozenset({"she", "her", "hers"}),
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
-_CLITICS: Final = {"'ll": "will", "'ve": "have", "'re": "are"}
-_CLITICS |= {form[1:]: verb for form, verb in _CLITICS.items()}  # "theyre"
+_CLITICS: Final = {
+    **{"'ll": "will", "'ve": "have", "'re": "are"},
+    **{"ll": "will", "ve": "have", "re": "are"},  # "theyre"
+}
 _HAS: Final = frozenset("been got had become".split())
 
 
