@@ -224,17 +224,19 @@ def recall(
     by_meaning = options.hybrid and weights.alpha > 0.0
     vector = embed_question(store, embedder if by_meaning else None, question.text, log)
     search = _Search(store, question, options, weights, least_cosine, vector, scope.document, log)
-    hits = search.run(scope.session_id, limit=limit)
-    widened = scope.session_id is not None and len(hits) < min(few, limit)
-    if widened:
-        known = {hit.passage.chunk_id for hit in hits}
-        others = search.run(None, limit=limit + len(known))
-        hits += [replace(hit, elsewhere=True) for hit in others
-                 if hit.passage.chunk_id not in known]  # fmt: skip
+    with store.database.together():
+        hits = search.run(scope.session_id, limit=limit)
+        widened = scope.session_id is not None and len(hits) < min(few, limit)
+        if widened:
+            known = {hit.passage.chunk_id for hit in hits}
+            others = search.run(None, limit=limit + len(known))
+            hits += [replace(hit, elsewhere=True) for hit in others
+                     if hit.passage.chunk_id not in known]  # fmt: skip
+        summaries = search.summaries(scope.session_id)
     return Recall(
         question=question,
         hits=tuple(hits[:limit]),
-        summaries=search.summaries(scope.session_id),
+        summaries=summaries,
         notes=tuple(log.notes),
         counts=dict(log.counts),
         timings_ms=log.timings_ms,

@@ -52,6 +52,10 @@ class Engine(Protocol):
         """
         ...
 
+    def together(self) -> AbstractContextManager[object]:
+        """Have all that this thread reads while the block runs be one transaction of a server."""
+        ...
+
     def count(self, connection: Connection, *what: Count) -> None:
         """Count up in a file, within the transaction; a server needs none of it."""
 

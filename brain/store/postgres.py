@@ -145,6 +145,9 @@ class Server:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Have all that this thread reads of a tenant while the block runs be one transaction."""
+        if getattr(self._own, "held", None) is not None:
+            yield
+            return
         held: _Held = {}
         self._own.held = held
         try:

@@ -106,6 +106,10 @@ class Tenancy:
         with self.server.transaction(begin, ahead=ahead) as connection:
             yield _Translating(connection, self.server)
 
+    def together(self) -> AbstractContextManager[object]:
+        """Have all that this thread reads while the block runs be one transaction."""
+        return self.server.together()
+
     def count(self, connection: Connection, *what: Count) -> None:
         """Nothing to do: nobody keeps vectors of a server, which reuses the space by itself."""
 

@@ -11,7 +11,9 @@ from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
 from kds.brain.memory.memory_store import Archive, PostgresStore
 from kds.brain.memory.sessions import Session
-from kds.brain.passages.values import Message
+from kds.brain.passages.recall import recall
+from kds.brain.passages.values import Message, Scope
+from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import _Translating
 
 from ....postgres import driver
@@ -69,6 +71,21 @@ def test_the_planner_takes_a_new_tenant_for_one_with_as_many_rows_as_others(
     with open_store("bob").database.read() as connection:
         plan = connection.execute("EXPLAIN (FORMAT JSON) SELECT FROM message").fetchone()[0]
     assert plan[0]["Plan"]["Plan Rows"] == 300
+
+
+def test_a_recall_is_one_transaction(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append(store.create_session(session_id="s").id, "user", "the walrus")
+    begun: list[str] = []
+    begin = Server._begun
+
+    def counted(self: Server, what: str, *rest: Any) -> Any:
+        begun.append(what)
+        return begin(self, what, *rest)
+
+    monkeypatch.setattr(Server, "_begun", counted)
+    for scope in (Scope("s"), Scope()):
+        assert recall(store, "walrus", scope=scope).hits
+    assert len(begun) == 2
 
 
 PASSAGES = 30_000
