@@ -324,12 +324,8 @@ class ConversationMemory:
             return None
         return self.tools.summarizer or self.tools.find_summarizer()
 
-    def catch_up(self, session: str) -> None:
-        """Make the summaries that are due, with the model when there is one."""
-        self._catch_up(session, self.summarizer)
-
     def catch_up_later(self, session: str) -> None:
-        """As `catch_up`, but nobody waits for a model: it is asked in a thread.
+        """Make the summaries that are due; nobody waits for a model, which is asked in a thread.
 
         `close` waits a moment for it; what is not there then is summarised without the model.
         Raises StoreError when there is no model.

@@ -135,15 +135,17 @@ class PassageFile(PassageStore):
         self._tokens = WordForms("unicode61")
         self.database.wipe_if_due()
 
-    def _ranked(
+    @healing
+    def search_words(
         self,
         words: Iterable[str],
-        within: str | None,
+        within: str | None = None,
         *,
         limit: int,
         weights: Weights,
         names: bool = False,
     ) -> Scores:
+        """Rank passages with any of the words by BM25."""
         asked = self._any_of(words)
         with self.database.read() as connection:
             first, last = ids_within(connection, within, self.database.place)

@@ -12,7 +12,6 @@ from itertools import chain
 from math import ceil, log, log2
 from typing import Any, ClassVar, Final, Self
 
-from kds.brain.clock import Clock, utc_now
 from kds.brain.passages.passage_file import WordForms
 from kds.brain.passages.store import (
     CHUNK_BITS,
@@ -26,7 +25,6 @@ from kds.brain.passages.store import (
 from kds.brain.passages.values import Scores
 from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import Check
-from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import SharedDatabase
@@ -90,48 +88,35 @@ class PostgresPassages(PassageStore):
     tables: ClassVar[tuple[str, ...]]
     """Those whose rows count as the size of the store."""
 
-    def __init__(
-        self,
-        server: Server,
-        tenant: int,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-        owns_server: bool = False,
-        beside: int | None = None,
-        person: str = "",
-    ) -> None:
-        """See the rows of ``tenant``; asks nothing yet. ``owns_server``: close it, too.
-
-        ``beside`` and ``person`` are those of `Tenancy`.
-        """
-        self.count_tokens = count_tokens
-        self.database = Tenancy(
-            server, tenant, area=self.area, clock=clock, beside=beside, person=person
-        )
-        self._owns_server = owns_server
+    def __init__(self, database: Tenancy, *, count_tokens: TokenCounter = estimate_tokens) -> None:
+        """See the rows of a tenant; asks nothing yet."""
+        self.database, self.count_tokens = database, count_tokens
         self._forms = WordForms()
 
     @classmethod
-    def of(cls, shared: SharedDatabase, **options: Any) -> Self:
-        """Open what a workspace has on its server. Raises StoreError."""
+    def of(
+        cls, shared: SharedDatabase, *, count_tokens: TokenCounter = estimate_tokens, **how: Any
+    ) -> Self:
+        """Open what a workspace has on its server; ``how`` as for `Tenancy`. Raises StoreError."""
         server = shared.server()
         try:
-            tenant = tenant_number(server, shared.tenant)
+            number = tenant_number(server, shared.tenant)
         except BaseException:
             server.close()
             raise
-        return cls(server, tenant, **options, owns_server=True)
+        tenancy = Tenancy(server, number, area=cls.area, owns_server=True, **how)
+        return cls(tenancy, count_tokens=count_tokens)
 
-    def _ranked(
+    def search_words(
         self,
         words: Iterable[str],
-        within: str | None,
+        within: str | None = None,
         *,
         limit: int,
         weights: Weights,
         names: bool = False,
     ) -> Scores:
+        """Rank passages with any of the words by BM25, as FTS5 does."""
         queries = self._queries(words, "D" if names else "")
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
@@ -295,12 +280,9 @@ class PostgresPassages(PassageStore):
         return int(size), int(steps)
 
     def close(self) -> None:
-        """Let go of the tenant's rows, and of a server of its own. Closing twice is fine."""
+        """Let go of the tenant's rows. Closing twice is fine."""
         self._forms.close()
         self.database.close()
-        if self._owns_server:
-            self._owns_server = False
-            self.database.server.close()
 
 
 def _phrase(terms: Sequence[str], labels: str = "") -> str:

@@ -26,7 +26,7 @@ from kds.brain.git import keep_private
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scores, Summary
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.maintenance import Check, healing
+from kds.brain.store.maintenance import Check
 from kds.brain.words.terms import TokenCounter, estimate_tokens, joined_forms
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 
@@ -101,32 +101,27 @@ class PassageStore(ABC):
             ).fetchone()
         return int(passages), float(tokens) / max(int(passages), 1)
 
-    @healing
-    def search_words(
-        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
-    ) -> Scores:
-        """Rank passages with any of the words (or phrases) by BM25; no word is an operator."""
-        return self._ranked(words, within, limit=limit, weights=weights)
-
-    @healing
-    def search_identifiers(
-        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
-    ) -> Scores:
-        """Rank passages that hold one of the identifiers, in whatever spelling of it."""
-        names = joined_forms(identifiers)
-        return self._ranked(names, within, limit=limit, weights=IDENTIFIER_WEIGHTS, names=True)
-
     @abstractmethod
-    def _ranked(
+    def search_words(
         self,
         words: Iterable[str],
-        within: str | None,
+        within: str | None = None,
         *,
         limit: int,
         weights: Weights,
         names: bool = False,
     ) -> Scores:
-        """Rank the passages that have any of the words; ``names``: among their identifiers."""
+        """Rank passages with any of the words (or phrases) by BM25; no word is an operator.
+
+        ``names``: only identifiers count.
+        """
+
+    def search_identifiers(
+        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    ) -> Scores:
+        """Rank passages that hold one of the identifiers, in whatever spelling of it."""
+        words = joined_forms(identifiers)
+        return self.search_words(words, within, limit=limit, weights=IDENTIFIER_WEIGHTS, names=True)
 
     @abstractmethod
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
@@ -198,7 +193,8 @@ class PassageStore(ABC):
         vectors are removed. None: queue nothing any more.
         """
         with self.database.read() as connection:
-            if _wanted(connection) == name:
+            row = connection.execute("SELECT name FROM embedding_model WHERE wanted = 1").fetchone()
+            if name == (row and row[0]):
                 return
         with self.database.write() as connection:
             connection.execute("UPDATE embedding_model SET wanted = 0")
@@ -398,11 +394,6 @@ def _refuse_other_width(name: str, width: int, given: int, place: str) -> None:
             where=place,
             hint="give another model another name",
         )
-
-
-def _wanted(connection: Connection) -> str | None:
-    row = connection.execute("SELECT name FROM embedding_model WHERE wanted = 1").fetchone()
-    return str(row[0]) if row else None
 
 
 def range_of(number: int) -> tuple[int, int]:

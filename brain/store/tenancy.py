@@ -67,15 +67,16 @@ class Tenancy:
         clock: Clock = utc_now,
         beside: int | None = None,
         person: str = "",
+        owns_server: bool = False,
     ) -> None:
         """``tenant`` is a number that `tenant_number` gave; documents of ``beside`` are seen, too.
 
-        ``person`` is noted as who adds documents.
+        ``person`` is noted as who adds documents. ``owns_server``: closing lets go of it, too.
         """
         self.server, self.tenant, self.clock = server, tenant, clock
         self.warnings: tuple[str, ...] = ()
         self._beside, self._person = beside, person
-        self._area = area
+        self._area, self._owns_server = area, owns_server
         self._closed = False
 
     @property
@@ -121,7 +122,9 @@ class Tenancy:
         return False
 
     def close(self) -> None:
-        """Refuse what comes after. The server stays open for others."""
+        """Refuse what comes after. Closing twice is fine."""
+        if self._owns_server and not self._closed:
+            self.server.close()
         self._closed = True
 
     def _require_open(self) -> None:

@@ -108,7 +108,7 @@ def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) 
     memory = chat.open()
     session = memory.begin()
     assert memory.add(session.id, "user", "hello") is None
-    memory.catch_up(session.id)
+    memory.catch_up_later(session.id)
     memory.remember_turn(session.id, ["login form"])
     assert memory.antecedents(session.id) == ()
     assert [one.content for one in memory.window(session.id, "next?").messages] == ["next?"]
@@ -135,7 +135,9 @@ def test_the_model_writes_summaries_and_no_window_waits_for_it(chat: Chat) -> No
     chat.environ["RAG_SUMMARY_FREQUENCY"] = "0"
     talk(memory, 8, summarise=False)
     assert asked == []
-    memory.catch_up("s")
+    memory.catch_up_later("s")
+    memory.close()
+    memory = chat.open(summarizer=model)
     assert asked == [8]
     assert memory.window("s", "next?").summary.startswith("Together: Add field1")
     assert asked == [8]

@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.postgres_documents import DOCUMENTS, PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.tenancy import tenant_number
+from kds.brain.store.tenancy import Tenancy, tenant_number
 
 from ....postgres import driver, of_database
 from ...conformance import HandClock
@@ -24,7 +24,7 @@ def open_store(server: Server, clock: HandClock) -> Iterator[OpenStore]:
 
     def open_it(person: str = "ann", organisation: str = "acme") -> PostgresStore:
         number = tenant_number(server, (organisation, person, "shop"))
-        opened.append(PostgresStore(server, number, clock=clock))
+        opened.append(PostgresStore(Tenancy(server, number, clock=clock)))
         return opened[-1]
 
     yield open_it
@@ -55,7 +55,9 @@ def open_documents(shared_server: Server, clock: HandClock) -> Iterator[OpenDocu
 
     def open_it(person: str = "ann") -> PostgresDocuments:
         number = tenant_number(shared_server, (organisation, person, "shop"))
-        opened.append(PostgresDocuments(shared_server, number, clock=clock))
+        opened.append(
+            PostgresDocuments(Tenancy(shared_server, number, clock=clock, area=DOCUMENTS))
+        )
         return opened[-1]
 
     yield open_it

@@ -15,7 +15,7 @@ from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require, state_of, upgrade
 from kds.brain.store.team import Team, person_of
-from kds.brain.store.tenancy import tenant_number
+from kds.brain.store.tenancy import Tenancy, tenant_number
 
 from ....postgres import of_database
 
@@ -44,7 +44,7 @@ def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_pa
     upgrade(server)
     token = Team(server).make_token("acme", "ann")
     number = tenant_number(server, ("acme", "ann", "shop"))
-    with PostgresStore(server, number) as store:
+    with PostgresStore(Tenancy(server, number)) as store:
         store.append(store.create_session(session_id="fab").id, "user", "a FAB button")
     server.close()
     with psycopg.connect(postgres) as admin:
@@ -74,7 +74,7 @@ def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_pa
     upgrade(copy)
     assert not list(state_of(copy).problems)
     person = person_of(copy, token)
-    with PostgresStore(copy, number) as store:
+    with PostgresStore(Tenancy(copy, number)) as store:
         assert [one.content for one in store.messages("fab")] == ["a FAB button"]
         assert store.search_words(["button"], limit=9, weights=(1,) * 4)
     copy.close()

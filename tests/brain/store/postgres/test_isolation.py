@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from kds.brain.context.journal import ContextJournal
-from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.postgres_documents import DOCUMENTS, PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import PostgresStore
@@ -82,8 +82,13 @@ def spoken(server: Server, clock: HandClock) -> Iterator[tuple[Tenant, Tenant]]:
 
     def tenant(person: str, secret: str) -> Tenant:
         number = tenant_number(server, ("acme", person, "shop"))
-        store = PostgresStore(server, number, clock=clock)
-        made = Tenant(number, secret, store, PostgresDocuments(server, number, clock=clock))
+        store = PostgresStore(Tenancy(server, number, clock=clock))
+        made = Tenant(
+            number,
+            secret,
+            store,
+            PostgresDocuments(Tenancy(server, number, clock=clock, area=DOCUMENTS)),
+        )
         made.fill(Tenancy(server, number, clock=clock), clock)
         return made
 

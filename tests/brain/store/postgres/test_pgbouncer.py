@@ -110,7 +110,9 @@ def url(url: str, pooler: int) -> str:
 
 
 def test_conversations_go_through_the_pooler(server: Server, clock: HandClock) -> None:
-    store = PostgresStore(server, tenant_number(server, ("acme", "ann", "shop")), clock=clock)
+    store = PostgresStore(
+        Tenancy(server, tenant_number(server, ("acme", "ann", "shop")), clock=clock)
+    )
     session = store.create_session()
     say(store, session, "the walrus speaks", "indeed")
     assert [one.content for one in store.messages(session.id)] == ["the walrus speaks", "indeed"]

@@ -10,13 +10,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.postgres_documents import DOCUMENTS, PostgresDocuments
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import state_of, upgrade
 from kds.brain.store.team import Team, person_of
-from kds.brain.store.tenancy import tenant_number
+from kds.brain.store.tenancy import Tenancy, tenant_number
 
 from ....postgres import of_database
 from .test_backup import PAGE, as_role
@@ -72,7 +72,7 @@ def test_each_role_does_its_own_work_and_a_search_uses_the_index(apart: Apart) -
     assert person is not None
     assert person.name == "ann"
     number = tenant_number(apart.service, ("acme", "ann", "shop"))
-    with PostgresStore(apart.service, number) as store:
+    with PostgresStore(Tenancy(apart.service, number)) as store:
         session = store.create_session(title="FAB")
         store.append(session.id, "user", "I want to add a FAB button")
         assert store.search_words(["button"], limit=9, weights=(1,) * 4)
@@ -143,8 +143,8 @@ def test_nobody_sees_a_row_without_naming_its_tenant(apart: Apart) -> None:
     for name in ("ann", "bob"):
         number = tenant_number(apart.service, ("acme", name, "shop"))
         with (
-            PostgresStore(apart.service, number) as store,
-            PostgresDocuments(apart.service, number) as documents,
+            PostgresStore(Tenancy(apart.service, number)) as store,
+            PostgresDocuments(Tenancy(apart.service, number, area=DOCUMENTS)) as documents,
         ):
             store.append(store.create_session().id, "user", f"{name} said it")
             documents.documents()
@@ -192,7 +192,7 @@ def test_one_role_for_everything_works_with_a_warning(
             token = Team(server).make_token("acme", "ann")
             assert person_of(server, token) is not None
             number = tenant_number(server, ("acme", "ann", "shop"))
-            with PostgresStore(server, number) as store:
+            with PostgresStore(Tenancy(server, number)) as store:
                 store.append(store.create_session().id, "user", "one role")
                 assert store.search_words(["role"], limit=9, weights=(1,) * 4)
             state = state_of(server)

@@ -13,7 +13,7 @@ from itertools import count
 import psycopg
 import pytest
 
-from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.postgres_documents import DOCUMENTS, PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory import profile
@@ -24,7 +24,7 @@ from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade
 from kds.brain.store.team import Team, person_of
-from kds.brain.store.tenancy import tenant_number
+from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.timeouts import Deadline
 from kds.readers.text import read_text
 
@@ -107,8 +107,8 @@ class Person:
 
     def __init__(self, server: Server, name: str, clock: HandClock) -> None:
         number = tenant_number(server, ("acme", name, "shop"))
-        self.store = PostgresStore(server, number, clock=clock)
-        self.documents = PostgresDocuments(server, number, clock=clock)
+        self.store = PostgresStore(Tenancy(server, number, clock=clock))
+        self.documents = PostgresDocuments(Tenancy(server, number, clock=clock, area=DOCUMENTS))
         self.clock = clock
 
     def fill(self, *, documents: bool) -> None:
