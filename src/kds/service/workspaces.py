@@ -6,6 +6,7 @@ finishes loading, or is busy, does not hold up the others.
 
 import asyncio
 import ctypes
+import gc
 import os
 import threading
 import time
@@ -60,11 +61,12 @@ Threads = tuple[ThreadPoolExecutor, ThreadPoolExecutor]
 
 
 @dataclass(eq=False, slots=True)
-class _Waiting:
+class _Call:
     """A call that waits for its turn, or runs."""
 
     turn: asyncio.Future[None]
     key: str | None
+    patient: bool
     since: float
 
 
@@ -85,44 +87,47 @@ class Worker:
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
         """``threads`` are those of several workers; without them it has ``at_once`` of its own."""
-        self._limit = limit
-        self._at_once = at_once
+        self._limit, self._at_once = limit, at_once
         self._owns_threads = threads is None
         self._threads = threads or ThreadPoolExecutor(at_once, thread_name_prefix=name)
-        self._urgent, self._patient = (list[_Waiting]() for _ in "ab")
-        self._running: list[_Waiting] = []
+        self._waiting, self._running = list[_Call](), list[_Call]()
         self._was_urgent = self._closed = False
 
     async def run(
         self, call: Callable[[], _Result], *, patient: bool = False, key: str | None = None
     ) -> _Result:
         """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
-        queue = self._patient if patient else self._urgent
         if self._closed:
             raise BusyError("the service is stopping", hint="start it again: kds service start")
-        if len(queue) + len(self._running) >= self._limit:
+        alike = sum(one.patient == patient for one in self._waiting)
+        if alike + len(self._running) >= self._limit:
             raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(loop.create_future(), key, time.monotonic())
-        queue.append(waiting)
+        own = _Call(loop.create_future(), key, patient, time.monotonic())
+        self._waiting.append(own)
         self._pass_on()
         job: Future[_Result] | None = None
+
+        def end_later(_: object) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and with it all that waited
+                loop.call_soon_threadsafe(self._end, own)
+
         try:
-            await waiting.turn
+            await own.turn
             job = self._threads.submit(call)
             return await asyncio.wrap_future(job)
         finally:
-            if waiting in queue:  # its client has gone
-                queue.remove(waiting)
+            if own in self._waiting:  # its client has gone
+                self._waiting.remove(own)
             elif job is None or job.done():
-                self._end(waiting)
+                self._end(own)
             else:  # cancelled, and its thread cannot be stopped: the next one waits for that
-                job.add_done_callback(lambda _: self._end_from_thread(waiting, loop))
+                job.add_done_callback(end_later)
 
     @property
     def waiting(self) -> int:
         """How many calls wait or run."""
-        return len(self._urgent) + len(self._patient) + len(self._running)
+        return len(self._waiting) + len(self._running)
 
     def close(self, *, wait: bool = True) -> None:
         """Take no more calls, and wait for those on threads of its own; from any thread."""
@@ -130,38 +135,25 @@ class Worker:
         if self._owns_threads:
             self._threads.shutdown(wait=wait, cancel_futures=True)
 
-    def _end_from_thread(self, ended: _Waiting, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            loop.call_soon_threadsafe(self._end, ended)
-        except RuntimeError:  # the loop has ended, and with it all that waited for their turn
-            self._running.remove(ended)
-
-    def _end(self, ended: _Waiting) -> None:
+    def _end(self, ended: _Call) -> None:
         self._running.remove(ended)
         self._pass_on()
 
     def _pass_on(self) -> None:
         """Let the next calls begin, if any may."""
         while len(self._running) < self._at_once and (found := self._next()) is not None:
+            self._was_urgent = not found.patient
+            self._waiting.remove(found)
             self._running.append(found)
             found.turn.set_result(None)
 
-    def _next(self) -> _Waiting | None:
-        """Take the next call out of its queue: the first that may run now."""
+    def _next(self) -> _Call | None:
         held = {one.key for one in self._running} - {None}
-        urgent, patient = (
-            next((one for one in queue if one.key not in held and not one.turn.done()), None)
-            for queue in (self._urgent, self._patient)
-        )
+        ready = [one for one in self._waiting if one.key not in held and not one.turn.done()]
+        urgent = next((one for one in ready if not one.patient), None)
+        patient = next((one for one in ready if one.patient), None)
         overdue = patient is not None and time.monotonic() - patient.since > LONG_S
-        if urgent is not None and not (overdue and self._was_urgent):
-            self._was_urgent = True
-            self._urgent.remove(urgent)
-            return urgent
-        if patient is not None:
-            self._was_urgent = False
-            self._patient.remove(patient)
-        return patient
+        return patient if urgent is None or (overdue and self._was_urgent) else urgent
 
 
 class Attendance:
@@ -341,6 +333,7 @@ class ServedWorkspace:
             try:
                 self.reloaded(self.conversations.reloaded())
                 self.log(f"reloaded prompts and rules of {self.root}")
+                settle_memory()
                 return
             except KdsError as error:
                 self._wrong = error.problems if isinstance(error, ConfigError) else ()
@@ -474,6 +467,7 @@ class Workspaces:
                 self.left.add(served.workspace)
                 served.stop()
                 await asyncio.to_thread(served.close)
+                await asyncio.to_thread(settle_memory)
 
     def close(self) -> None:
         """Close all."""
@@ -511,11 +505,17 @@ def _warm(served: ServedWorkspace) -> None:
     rehearsal = served.conversations.rehearse()
     for message in ("I want to add a button", "Make it purple", "why does it fail?"):
         rehearsal.route(message)
-    give_memory_back()
+    settle_memory()
 
 
-def give_memory_back() -> None:
-    """Return to the system what loading or long messages needed for a moment (glibc only)."""
+def settle_memory() -> None:
+    """Drop what nothing uses, and return to the system what loading needed (glibc only).
+
+    Later collections pass over what is loaded: looking at it took .8 ms of the 14 ms of a message.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
