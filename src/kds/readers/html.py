@@ -1,7 +1,7 @@
 """HTML: headings, paragraphs, lists, tables, lists of terms; no scripts, no navigation.
 
-lxml parses the page, which is walked once in the order of its text: whatever begins or ends a block
-ends the running text before it.
+lxml parses the page and takes out of it what is not seen. Elements inside a line become signs in
+its text, so that all that are left begin and end blocks: these are walked once, in order.
 """
 
 import re
@@ -28,17 +28,22 @@ MAX_ELEMENTS: Final = 500_000
 
 _HEADINGS: Final = frozenset("h1 h2 h3 h4 h5 h6".split())
 _IN_HEADING: Final = frozenset("div section header hgroup".split())
-_INLINE: Final = frozenset(
-    "a abbr b bdi bdo br cite code data del dfn em i ins kbd label mark q s samp small span strong "
-    "sub sup time tt u var wbr img font".split()
-)
-_DROPPED: Final = frozenset(
+_MARKS: Final = ("strong", "b", "dfn", "em", "i")
+_INLINE: Final = (
+    *_MARKS, *"a abbr bdi bdo br cite code data del font img ins kbd label mark q s samp small "
+    "span sub sup time tt u var wbr".split(),
+)  # fmt: skip
+_DROPPED: Final = (
     "script style noscript template svg math nav footer aside form button select input textarea "
-    "iframe object canvas audio video dialog head title meta link".split()
-)
+    "iframe object canvas audio video dialog head title meta link"
+).split()
 _ROLES: Final = frozenset({"navigation", "search", "banner", "contentinfo", "complementary"})
-_MARKS: Final = frozenset({"strong", "b", "dfn", "em", "i"})
 _CHARSET: Final = re.compile(rb"<meta[^>]{1,200}charset=[\"']?\s*([\w-]{1,40})", re.IGNORECASE)
+
+_MARK, _CODE, _END = "\ue000", "\ue001", "\ue002"
+"""Signs in a text where marked words and code begin, and where they end."""
+_SIGNS: Final = re.compile(f"[{_MARK}{_CODE}{_END}]")
+_SIGNED: Final = re.compile(f"([{_MARK}{_CODE}])([^{_MARK}{_CODE}{_END}]*){_END}")
 
 
 def charset_of(data: bytes) -> str | None:
@@ -52,21 +57,23 @@ def read_html(text: str, name: str, path: Path | None = None) -> Content:
 
     Raises DocumentError for a page beyond the limits, KdsError without the library.
     """
-    root = _parsed(text, path or Path(name))
+    etree = load_extra("lxml.etree", extra="docs", purpose="read HTML")
+    root = _parsed(etree, _SIGNS.sub(" ", text), path or Path(name))
     if root is None:
         return Content(name, "html", ())
+    title = _line(root.findtext(".//title") or "")
+    _simplify(etree, root)
     body = root.find(".//main")
     if body is None:
         articles = root.findall(".//article")
         body = articles[0] if len(articles) == 1 else root.find("body")
-    parts = marked_parts(_Page().read(root if body is None else body))
-    title = _line(root.findtext(".//title") or "")
+    walk = etree.iterwalk(root if body is None else body, events=("start", "end"))
+    parts = marked_parts(_Page().read(walk))
     return Content(title or first_heading(parts) or name, "html", parts)
 
 
-def _parsed(text: str, path: Path) -> Any:
+def _parsed(etree: Any, text: str, path: Path) -> Any:
     """Return the tree of a page, None for an empty one."""
-    etree = load_extra("lxml.etree", extra="docs", purpose="read HTML")
     hint = "split it, or save it as plain text"
     if text.count("<") > MAX_ELEMENTS:
         raise DocumentError(path, f"has more than {MAX_ELEMENTS:,} elements", hint)
@@ -84,6 +91,26 @@ def _parsed(text: str, path: Path) -> Any:
     return root
 
 
+def _simplify(etree: Any, root: Any) -> None:
+    """Leave what is seen, with signs in the text in place of elements inside a line."""
+    for one in root.iter():
+        unseen = one.get("hidden") is not None or one.get("aria-hidden") == "true"
+        if (unseen or one.get("role") in _ROLES) and one.tag not in ("html", "body"):
+            one.tag = _DROPPED[0]
+    etree.strip_elements(root, *_DROPPED, with_tail=False)
+    depth = 0
+    for event, one in etree.iterwalk(root, events=("start", "end"), tag=(*_MARKS, "code")):
+        depth -= event == "end"
+        if not depth and event == "end":
+            one.tail = _END + (one.tail or "")
+        elif not depth:
+            one.text = (_CODE if one.tag == "code" else _MARK) + (one.text or "")
+        depth += event == "start"
+    for one in root.iter("br"):
+        one.tail = "\n" + (one.tail or "")
+    etree.strip_tags(root, *_INLINE)
+
+
 class _Item:
     """An open entry of a list, and whether it still waits for its first block."""
 
@@ -97,28 +124,21 @@ class _Page:
     def __init__(self) -> None:
         self._first_line: int | None = None
         self._pieces: list[str] = []
-        self._lead = ""
-        """Marked words that the running text begins with."""
-        self._marked: list[str] = []
-        self._marks = 0
         self._heading: Any = None
         self._items: list[_Item] = []
         self._numbers: Counter[Any] = Counter()
         self._terms: list[str] = []
         """Terms of a list of terms that wait for their meaning."""
 
-    def read(self, body: Any) -> Iterator[Heading | Block]:
+    def read(self, walk: Any) -> Iterator[Heading | Block]:
         """Yield headings and blocks in order."""
-        walk = _walk(body)
+        body = None
         for event, one in walk:
+            body = one if body is None else body
             if event == "end":
                 yield from self._end(one)
                 if one is not body and one.tail:
                     self._pieces.append(one.tail)
-            elif one is not body and _is_dropped(one):
-                walk.skip_subtree()
-            elif one.tag in _INLINE:
-                self._begin_inline(one)
             elif one.tag in ("table", "pre"):
                 yield from self._ended()
                 walk.skip_subtree()
@@ -130,16 +150,6 @@ class _Page:
                 yield from self._ended()
                 self._begin(one)
         yield from self._ended()
-
-    def _begin_inline(self, one: Any) -> None:
-        if one.tag in _MARKS or one.tag == "code":
-            said = "" if self._marks else _line("".join(one.itertext()))
-            if not self._lead and not _line("".join(self._pieces)):
-                self._lead = said
-            if one.tag in _MARKS:
-                self._marked += [said] if said else []
-                self._marks += 1
-        self._pieces.append(("\n" if one.tag == "br" else "") + (one.text or ""))
 
     def _begin(self, one: Any) -> None:
         in_terms = bool(self._items) and self._items[-1].element.tag in ("dt", "dd")
@@ -156,11 +166,7 @@ class _Page:
         self._pieces.append(one.text or "")
 
     def _end(self, one: Any) -> Iterator[Heading | Block]:
-        if one.tag in _INLINE:
-            self._marks -= one.tag in _MARKS
-        elif _is_dropped(one):
-            pass
-        elif self._heading is not None and one is not self._heading:
+        if self._heading is not None and one is not self._heading:
             self._pieces.append(" ")
         else:
             yield from self._ended()
@@ -173,8 +179,8 @@ class _Page:
 
     def _ended(self) -> Iterator[Heading | Block]:
         """End the running text: it is a heading, a term, or a block."""
-        text, lead, marked = _line("".join(self._pieces)), self._lead, tuple(self._marked)
-        self._pieces, self._lead, self._marked = [], "", []
+        said = "".join(self._pieces).strip()
+        text, self._pieces = said and _line(said), []
         if not text:
             return
         if self._heading is not None:
@@ -183,6 +189,9 @@ class _Page:
         elif self._items and self._items[-1].element.tag == "dt":
             self._terms.append(text)
         else:
+            signed = [(one.start(), one[1], _line(one[2])) for one in _SIGNED.finditer(said)]
+            lead = next((words for start, _, words in signed if not start), "")
+            marked = tuple(words for _, sign, words in signed if words and sign == _MARK)
             yield self._placed(Block(text, first_line=self._first_line, term=lead, marked=marked))
 
     def _placed(self, block: Block) -> Block:
@@ -210,19 +219,8 @@ class _Page:
         return block
 
 
-def _walk(body: Any) -> Any:
-    etree = load_extra("lxml.etree", extra="docs", purpose="read HTML")
-    return etree.iterwalk(body, events=("start", "end"))
-
-
-def _is_dropped(one: Any) -> bool:
-    if one.tag in _DROPPED or one.get("role") in _ROLES:
-        return True
-    return one.get("hidden") is not None or one.get("aria-hidden") == "true"
-
-
 def _listing(one: Any) -> Iterator[Block]:
-    if text := "".join(one.itertext()).strip("\n"):
+    if text := _SIGNS.sub("", "".join(one.itertext())).strip("\n"):
         yield Block(text, "code", first_line=one.sourceline)
 
 
@@ -238,17 +236,8 @@ def _table(one: Any) -> Iterator[Block]:
 
 def _cell(cell: Any) -> str:
     """Return the text of a cell in one line; a table inside it is text, too."""
-    pieces: list[str] = []
-    walk = _walk(cell)
-    for event, one in walk:
-        if event == "start" and one is not cell and _is_dropped(one):
-            walk.skip_subtree()
-            continue
-        apart = " " if one.tag not in _INLINE or one.tag == "br" else ""
-        text = one.text if event == "start" else one.tail if one is not cell else ""
-        pieces.append(f"{apart}{text or ''}")
-    return _line("".join(pieces))
+    return _line(" ".join(cell.itertext()))
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_SIGNS.sub("", text).split())

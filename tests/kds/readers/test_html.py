@@ -93,6 +93,7 @@ def test_elements_without_their_ends_are_read_as_they_are_seen() -> None:
     content = read_html(page, "file")
     assert headings(content.parts) == ["    Head"]
     assert said(content.parts) == ["One", "Two", "- a", "- b", "c | d", "e | f"]
+    assert said(read_html("<pre>a<br>b<i hidden>c</i></pre>", "file").parts) == ["a\nb"]
 
 
 def test_bold_words_belong_to_their_own_text() -> None:
