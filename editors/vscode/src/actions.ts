@@ -12,7 +12,6 @@ const CLIENTS = ["claude", "copilot", "vscode", "cursor", "codex", "gemini", "op
 export function registerCommands(window: Window, extension: string): vscode.Disposable {
   const on = <A extends unknown[]>(name: string, action: (...args: A) => Promise<unknown>): vscode.Disposable =>
     vscode.commands.registerCommand(`kds.${name}`, guarded(window, action));
-  const steps = async (): Promise<unknown> => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extension}#start`);
   return vscode.Disposable.from(
     on("ask", () => openChat("@kds ", true)),
     on("say", (text: string) => openChat(`@kds ${text}`, false)),
@@ -26,8 +25,7 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
     on("logs", () => inTerminal(window, "logs", ["service", "logs", "-n", "100"])),
     on("init", () => init(window)),
     on("service", () => startOrStop(window)),
-    on("install", steps), // the first of them
-    on("walkthrough", steps),
+    on("walkthrough", async () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extension}#start`)),
     on("refresh", () => refresh(window)),
     vscode.workspace.registerTextDocumentContentProvider("kds-prompt", { provideTextDocumentContent: (uri) => promptBody(window, uri) }),
     vscode.workspace.registerTextDocumentContentProvider("kds-preview", { provideTextDocumentContent: (uri) => previews.get(uri.path) ?? "" }),

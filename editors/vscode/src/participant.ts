@@ -200,7 +200,7 @@ function told(window: Window, error: unknown, stream: vscode.ChatResponseStream)
   if (error instanceof NoProgramError) {
     stream.markdown(`KDS is a program of its own, which runs on this machine. ${escaped(error.advice)}\n\n`);
     stream.button({ command: "workbench.action.openSettings", title: "Open the setting kds.path", arguments: ["kds.path"] });
-    stream.button({ command: "kds.install", title: "How to install it" });
+    stream.button({ command: "kds.walkthrough", title: "How to install it" });
     return { metadata: { kds: { reply: "", aside: true } satisfies Left } };
   }
   if (error instanceof KdsError) {

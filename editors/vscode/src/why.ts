@@ -79,22 +79,18 @@ export function registerStatus(window: Window): vscode.Disposable {
   item.name = "KDS";
   item.command = "kds.why";
   const show = (): void => {
-    if (!vscode.workspace.getConfiguration("kds").get("statusBar", true)) return item.hide();
     const turn = window.last?.turn;
     const verdict = turn && (turn.action === "clarify" ? "KDS asks back" : `${turn.intent} ${percent(turn.confidence)}`);
     item.text = `$(references) ${verdict ?? "KDS"}`;
     item.tooltip = window.last ? tooltip(window, window.last, "") : "Nothing was said to @kds in this window yet";
-    item.show();
   };
   const changed = (): void => {
     show();
     if (window.last) void withService(window, window.last, item);
   };
   show(); // at start-up the service is not asked
-  const settings = vscode.workspace.onDidChangeConfiguration((change) => {
-    if (change.affectsConfiguration("kds.statusBar")) show();
-  });
-  return vscode.Disposable.from(item, settings, window.onDidChange(changed));
+  item.show();
+  return vscode.Disposable.from(item, window.onDidChange(changed));
 }
 
 async function withService(window: Window, last: LastTurn, item: vscode.StatusBarItem): Promise<void> {

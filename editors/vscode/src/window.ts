@@ -10,9 +10,6 @@ import { KdsError, type Turn } from "./wire.ts";
 
 const KEY = "kds.conversation";
 
-/** Earlier versions kept messages as typed there. */
-const FORMER = "kds.readings.1";
-
 /** A window that is opened again within this time goes on; KDS's context lasts as long. */
 const LASTS_MS = 2 * 3600 * 1000;
 
@@ -45,7 +42,6 @@ export class Window implements vscode.Disposable {
     this.places = new Places(vscode.Uri.joinPath(context.globalStorageUri, "no-folder").fsPath);
     const kept = this.#state.get<Kept>(KEY);
     this.#kept = kept && Date.now() - kept.at < LASTS_MS ? kept : fresh();
-    void this.#state.update(FORMER, undefined);
   }
 
   /** The one session id of this window. */
@@ -142,7 +138,7 @@ async function tell(error: unknown): Promise<void> {
   if (error instanceof NoProgramError) {
     const [install, setting] = ["How to Install", "Open the Setting"];
     const chosen = await vscode.window.showWarningMessage(`KDS: ${error.advice}`, install, setting);
-    if (chosen === install) await vscode.commands.executeCommand("kds.install");
+    if (chosen === install) await vscode.commands.executeCommand("kds.walkthrough");
     if (chosen === setting) await vscode.commands.executeCommand("workbench.action.openSettings", "kds.path");
     return;
   }
