@@ -5,7 +5,7 @@ halfway keeps what was read so far.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -15,7 +15,7 @@ from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document
 from kds.brain.errors import KdsError, StoreError
 from kds.readers.reading import kind_of, read_document, read_source
-from kds.readers.text import DocumentError, document_errors
+from kds.readers.text import document_errors
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 
@@ -54,17 +54,13 @@ def add_documents(
 
     Documents whose files have gone from these places are told, and removed with ``prune``.
     """
-    found = list(dict.fromkeys(one for path in paths for one in files_of(path)))
     known = {document.path: document for document in store.documents()}
     current = store.current_paths()
-    outcomes: list[Outcome] = []
-    for done, one in enumerate(found, start=1):
-        if isinstance(one, DocumentError):
-            outcomes.append(Outcome(one.path, "failed", error=one))
-        else:
-            outcomes.append(_add(store, one, known.get(str(one)), current.get(str(one), False)))
-        if tell is not None:
-            tell(f"reading {outcomes[-1].path.name}", done, len(found))
+
+    def add(path: Path) -> Outcome:
+        return _add(store, path, known.get(str(path)), current.get(str(path), False))
+
+    outcomes = each_file(paths, add, tell)
     roots = [path.absolute() for path in paths] + [Path(os.path.realpath(path)) for path in paths]
     gone = [
         one
@@ -80,19 +76,32 @@ def add_documents(
     return Report(tuple(outcomes))
 
 
-def files_of(path: Path) -> Iterator[Path | DocumentError]:
-    """Yield a file, or the readable files below a folder by name, and what cannot be looked at.
+def each_file(
+    paths: Sequence[Path], add: Callable[[Path], Outcome], tell: Teller | None = None
+) -> list[Outcome]:
+    """Add each file, and the readable ones below each folder by name.
 
-    Links in it are not followed: in a cloned project they may lead anywhere.
+    Links in a folder are not followed: in a cloned project they may lead anywhere.
     """
+    found = list(dict.fromkeys(one for path in paths for one in _files(path)))
+    outcomes: list[Outcome] = []
+    for done, one in enumerate(found, start=1):
+        outcomes.append(one if isinstance(one, Outcome) else add(one))
+        if tell is not None:
+            tell(f"reading {outcomes[-1].path.name}", done, len(found))
+    return outcomes
+
+
+def _files(path: Path) -> Iterator[Path | Outcome]:
+    """Yield files, and what cannot be looked at."""
     try:
         whole = path.resolve(strict=True)
         is_folder = whole.is_dir()
     except FileNotFoundError:
-        yield DocumentError(path, "there is no such file or folder", "check the path")
+        yield _failed(path, "there is no such file or folder", "check the path")
         return
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a zero in the name
-        yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
+        yield _failed(path, f"cannot be read: {error}", "check the path and its rights")
         return
     if not is_folder:
         yield whole
@@ -104,8 +113,11 @@ def files_of(path: Path) -> Iterator[Path | DocumentError]:
         yield from (it for it in below if kind_of(it) is not None and not it.is_symlink())
     for one in errors:
         reason = f"cannot be read: {one.strerror or type(one).__name__}"
-        place = Path(one.filename or whole)
-        yield DocumentError(place, reason, "check the folder and its permissions")
+        yield _failed(Path(one.filename or whole), reason, "check the folder and its permissions")
+
+
+def _failed(path: Path, message: str, hint: str | None, known: Document | None = None) -> Outcome:
+    return Outcome(path, "failed", known, KdsError(message, where=str(path), hint=hint))
 
 
 def _add(store: Documents, path: Path, known: Document | None, fresh: bool) -> Outcome:
@@ -121,5 +133,4 @@ def _add(store: Documents, path: Path, known: Document | None, fresh: bool) -> O
     except StoreError:
         raise
     except KdsError as error:  # of the file, or a library that is not installed
-        told = KdsError(error.message, where=str(path), hint=error.hint)
-        return Outcome(path, "failed", known, told)
+        return _failed(path, error.message, error.hint, known)

@@ -5,18 +5,18 @@ with it every page and hook; a process of low priority holds nobody up, and can 
 """
 
 import asyncio
-import json
 import os
+import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Final
+from typing import Final
 
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
@@ -66,7 +66,7 @@ class ReadingJob:
         self._ended = ended
         self._loop = asyncio.get_running_loop()
         self._stopped = Event()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._thread = Thread(target=self._run, args=[work], name="kds-reading", daemon=True)
         self._thread.start()
 
@@ -77,10 +77,6 @@ class ReadingJob:
     def stop(self) -> None:
         """Read no further: the file that is being read is left as it was."""
         self._stopped.set()
-        self.kill()
-
-    def kill(self) -> None:
-        """End the reading where it is; files that were sent stay, to be read later."""
         if self._process is not None:
             self._process.kill()
 
@@ -101,104 +97,76 @@ class ReadingJob:
 
     def _read(self, workspace: Workspace, paths: Sequence[Path]) -> Report:
         """Raises KdsError when it does not come to its end."""
-        asked = [os.fspath(one) for one in (workspace.root, workspace.brain, *paths)]
-        told: dict[str, Any] = {}
+        told: object = None
         with subprocess.Popen(
             COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
+            creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
         ) as self._process:  # fmt: skip
             if self._stopped.is_set():
                 self._process.kill()
-            out, into = self._process.stdout, self._process.stdin
-            assert out is not None
+            into, out = self._process.stdin, self._process.stdout
             assert into is not None
-            try:
-                into.write(json.dumps(asked))
+            assert out is not None
+            with suppress(OSError, EOFError, pickle.UnpicklingError):  # it was ended while it wrote
+                into.write(pickle.dumps((workspace, [*paths])))
                 into.close()
-                for line in out:
-                    told = json.loads(line)
-                    self.done, self.total = told.get("progress", (self.done, self.total))
-            except (OSError, ValueError):  # it was ended while it wrote
-                told = {}
-        if self._stopped.is_set() and "report" not in told:
+                while not isinstance(told, Report | KdsError):
+                    told = pickle.load(out)
+                    if isinstance(told, tuple):
+                        self.done, self.total = told
+        if isinstance(told, Report):
+            return told
+        if self._stopped.is_set():
             read = f"after {self.done} of {self.total} files; what was read is kept"
             raise StoppedError(f"stopped {read if self.total else 'before a file was read'}")
-        if "report" not in told:
-            code = self._process.returncode
-            raise _error(told.get("error") or {"message": f"reading has ended with code {code}"})
-        return Report(tuple(map(_outcome, told["report"])))
+        if isinstance(told, KdsError):
+            raise told
+        raise KdsError(f"reading has ended with code {self._process.returncode}")
 
 
 def main() -> None:
-    """Read the files that stdin names, behind root and brain of a workspace, into its store.
+    """Read files into the store of a workspace, both of which stdin names.
 
-    Writes a JSON object a line: ``progress``, and at last ``report`` or ``error``.
+    To stdout go, pickled, how many were read of how many, again and again, and at last the Report,
+    or the KdsError that there is in its place.
     """
     if hasattr(os, "nice"):
         os.nice(NICE)
-    root, brain, *paths = map(Path, json.load(sys.stdin))
+    workspace, paths = pickle.load(sys.stdin.buffer)
 
-    def tell(**what: object) -> None:
-        sys.stdout.write(json.dumps(what) + "\n")
+    def tell(what: object) -> None:
+        sys.stdout.buffer.write(pickle.dumps(what))
         sys.stdout.flush()  # nobody there any more: this ends it, too
 
     try:
-        with DocumentPlace.of(Workspace(root, brain)).open() as store:
-            report = add_documents(
-                store, paths, tell=lambda _, done, total: tell(progress=(done, total))
-            )
+        with DocumentPlace.of(workspace).open() as store:
+            tell(add_documents(store, paths, tell=lambda _, done, total: tell((done, total))))
     except KdsError as error:
-        tell(error=_error_row(error))
-    else:
-        tell(report=[_row(one) for one in report.outcomes])
+        tell(KdsError(error.message, where=error.where, hint=error.hint))
 
 
-def _row(one: Outcome) -> Mapping[str, object]:
-    error = one.error and _error_row(one.error)
-    return {"path": os.fspath(one.path), "state": one.state, "error": error, "notes": one.notes}
-
-
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    error = row["error"] and _error(row["error"])
-    return Outcome(Path(row["path"]), row["state"], error=error, notes=tuple(row["notes"]))
-
-
-def _error_row(error: KdsError) -> Mapping[str, str | None]:
-    return {"message": error.message, "where": error.where, "hint": error.hint}
-
-
-def _error(row: Mapping[str, str]) -> KdsError:
-    return KdsError(row["message"], where=row.get("where"), hint=row.get("hint"))
-
-
-def add_uploads(
-    workspace: Workspace, files: Iterable[tuple[str, bytes]], *places: Path, read: Read
-) -> Report:
-    """Keep files that were sent, and ``read`` them and what stands at ``places``.
+def add_uploads(workspace: Workspace, files: Iterable[tuple[str, bytes]], *, read: Read) -> Report:
+    """Keep files that were sent, and ``read`` them.
 
     Raises WorkspaceError, StoreError and what ``read`` raises; a bad file is an outcome, and not
     kept. Nor is what was not read when the user stopped it.
     """
     documents = DocumentPlace.of(workspace)
     documents.prepare()
-    kept, refused = [*places], []
+    kept, refused = list[Path](), list[Outcome]()
     for name, content in files:
         try:
             kept.append(_keep_upload(workspace, name, content))
         except DocumentError as error:
             refused.append(Outcome(error.path, "failed", error=error))
-    report, stopped = Report(), None
     try:
-        report = read(workspace, kept) if kept else report
-    except StoppedError as error:
-        stopped = error
-    with documents.open() as store:
-        was_read = {one.path for one in store.documents()}
-    for path in kept:
-        if str(path.resolve()) not in was_read:
-            drop_upload(workspace, path)  # a copy of what says nothing is of no use
-    if stopped is not None:
-        raise stopped
+        report = read(workspace, kept) if kept else Report()
+    finally:
+        with documents.open() as store:
+            was_read = {one.path for one in store.documents()}
+        for path in kept:
+            if str(path.resolve()) not in was_read:
+                drop_upload(workspace, path)  # a copy of what says nothing is of no use
     return replace(report, outcomes=(*refused, *report.outcomes))
 
 

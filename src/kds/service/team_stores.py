@@ -29,7 +29,7 @@ from kds.brain.memory.sessions import Cleanup, Session
 from kds.brain.passages.store import Place
 from kds.brain.passages.values import Role
 from kds.brain.workspace import Workspace
-from kds.documents.indexing import Outcome, Report, files_of
+from kds.documents.indexing import Outcome, Report, each_file
 from kds.readers.reading import read_source
 from kds.service.service_client import ServiceUnavailableError, team_of
 from kds.service.team_client import TeamService, part
@@ -200,15 +200,7 @@ class TeamDocuments(TeamStore):
         The team knows them by the name of the project, and where in it they are.
         """
         known = {one.path: one for one in self.documents()}
-        found = list(dict.fromkeys(one for path in paths for one in files_of(path)))
-        outcomes = []
-        for done, one in enumerate(found, start=1):
-            if isinstance(one, KdsError):
-                outcomes.append(Outcome(Path(one.where or ""), "failed", error=one))
-            else:
-                outcomes.append(self._add(root, one, known))
-            tell(f"sending {outcomes[-1].path.name}", done, len(found))
-        return Report(tuple(outcomes))
+        return Report(tuple(each_file(paths, lambda path: self._add(root, path, known), tell)))
 
     def _add(self, root: Path, path: Path, known: Mapping[str, Document]) -> Outcome:
         inside = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
