@@ -12,7 +12,7 @@ A page is a module of this package and a template. To add one:
 
    What reads or writes a store runs on the archivist's thread (`RequestContext.archive`), what
    routes on the router's (`RequestContext.route`). `KdsError` becomes a page, or with htmx a
-   message, that says what, where and how to mend it.
+   message, that says what, where and how to fix it.
 
 2. Its template extends ``layout.html`` and fills the block ``main``. ``ui`` are the macros of
    ``macros.html``. Everything is escaped; ``|safe`` stands behind `kds.web.rendering` alone. No

@@ -341,7 +341,7 @@ async def import_(context: RequestContext) -> Response:
         return [store.restore(one) for one in archives]
 
     restored = await context.archive(restore)
-    note = f"{len(restored)} {'session' if len(restored) == 1 else 'sessions'} imported."
+    note = f"Sessions imported: {len(restored)}."
     return context.go(address(restored[0].id if restored else None), note)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -70,15 +69,10 @@ async def add(context: RequestContext) -> Response:
     """Keep the files that were sent, and read them."""
     uploads = [one for one in context.form.getlist("file") if not isinstance(one, str)]
     files = [(name, await one.read()) for one in uploads if (name := one.filename)]
-    path = context.text("path").replace("\0", "").strip()  # no system has it in a path
-    if not files and not path:
-        raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
-    place = Path(path)
-    with suppress(RuntimeError):  # "~nobody"
-        place = place.expanduser()
+    if not files:
+        raise MessageError("no file was chosen", where="file", hint="choose one")
     workspace = context.served.workspace
-    places = [workspace.root / place] if path else []
-    return await _begun(context, lambda read: add_uploads(workspace, files, *places, read=read))
+    return await _begun(context, lambda read: add_uploads(workspace, files, read=read))
 
 
 async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Response:

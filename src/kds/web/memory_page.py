@@ -209,7 +209,7 @@ async def clean_up(context: RequestContext) -> Response:
 
     gone = await context.archive(clean)
     if sure:
-        return context.go("/memory#upkeep", f"{len(gone)} sessions are erased.")
+        return context.go("/memory#upkeep", f"Sessions erased: {len(gone)}.")
     return context.page("cleanup.html", title="Clean up", sessions=gone, days=days)
 
 

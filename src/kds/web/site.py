@@ -66,7 +66,7 @@ class WebSite:
         """Let everybody go who waits for an answer, and read no further."""
         self._talks.stop()
         for job in chain.from_iterable(self._jobs.values()):
-            job.kill()
+            job.stop()
 
     def admit(self, root: str) -> str:
         """A path that lets one browser in to the workspace ``root``, once."""

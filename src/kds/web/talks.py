@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Thread
 from time import perf_counter
 from typing import Final, Unpack
 
@@ -57,7 +57,6 @@ class Telling:
         self.answer: Answer | None = None
         """The whole of it, when it is over."""
         self.error: KdsError | None = None
-        self._over = Event()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._making = asyncio.Lock()
@@ -68,7 +67,7 @@ class Telling:
     @property
     def over(self) -> bool:
         """Whether nothing more comes."""
-        return self._over.is_set()
+        return self._ended.is_set()
 
     async def wait(self, limit_s: float) -> bool:
         """Wait until it is over, or ``limit_s`` have passed; whether it is over."""
@@ -112,7 +111,6 @@ class Telling:
         except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
             self.error = KdsError(f"internal error: {describe_fault(error)}")
         finally:
-            self._over.set()
             with suppress(RuntimeError):  # the service has ended meanwhile
                 self._loop.call_soon_threadsafe(self._ended.set)
 
