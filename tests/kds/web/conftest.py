@@ -299,13 +299,3 @@ def watch(page: Any, seen: list[str]) -> None:
         found.dismiss()
 
     page.on("dialog", dialog)
-
-
-class Time:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now

@@ -10,12 +10,12 @@ from kds.brain.memory.memory_store import SqliteStore
 from .conftest import Site, Visitor
 
 
-def measured(site: Site) -> None:
-    """Three turns of a conversation, the second of them corrected, and a recall; what other tests
-    have left is gone."""
+def test_figures_stand_in_tables_with_bars_which_can_be_downloaded(
+    site: Site, visitor: Visitor
+) -> None:
     path = site.workspace.brain / "memory.db"
     with SqliteStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as file:
-        file.execute("DELETE FROM metric")
+        file.execute("DELETE FROM metric")  # of other tests
         for intent, certain in (("PLAN", 0.9), ("EXECUTE", 0.6), ("CORRECT", 0.8)):
             store.metrics.add("turn", {
                 "conversation": "a", "intent": intent, "action": "route", "confidence": certain,
@@ -25,22 +25,9 @@ def measured(site: Site) -> None:
             "hits": 3, "counts": {"words": 5, "vectors": 2}, "timings_ms": {"total": 4.0},
             "used_tokens": 50, "budget_tokens": 100,
         })  # fmt: skip
-
-
-def test_figures_stand_in_tables_with_bars(site: Site, visitor: Visitor) -> None:
-    measured(site)
     page = visitor.get("/analytics?days=1").text
-    for told in (
-        '<meter aria-hidden="true" max="3.0" value="3.0"></meter> 3</td>',
-        "<td>left alone</td>",
-        "0.50</td>",
-    ):
-        assert told in page
-
-
-def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
-    measured(site)
-    page = visitor.get("/analytics").text
+    bar = '<meter aria-hidden="true" max="3.0" value="3.0"></meter> 3</td>'
+    assert all(told in page for told in (bar, "<td>left alone</td>", "0.50</td>"))
     keys = [part.split('"', 1)[0] for part in page.split("table=")[1:]]
     assert {"activity", "turns-intents", "turns-stages_ms-times", "recalls-candidates"} <= {*keys}
     for key in keys:

@@ -4,6 +4,7 @@ import html
 import os
 import re
 import sys
+from itertools import product
 from pathlib import Path
 
 import httpx
@@ -12,7 +13,7 @@ import pytest
 from kds.service.security import neighbour_is_trusted
 from kds.web.auth import LINK_S, Visitors
 
-from .conftest import Site, Time, Visitor
+from .conftest import Site, Visitor
 
 
 def test_the_link_lets_one_browser_in_once_and_the_token_leaves_the_address(site: Site) -> None:
@@ -28,41 +29,37 @@ def test_the_link_lets_one_browser_in_once_and_the_token_leaves_the_address(site
 
 
 def test_a_link_is_too_old_after_some_minutes() -> None:
-    clock = Time()
-    visitors = Visitors(clock=clock)
+    now = 0.0
+    visitors = Visitors(clock=lambda: now)
     early, late = visitors.link("/a"), visitors.link("/a")
-    clock.now = LINK_S - 1
+    now = LINK_S - 1
     assert visitors.enter(early)
-    clock.now = LINK_S + 1
+    now = LINK_S + 1
     assert visitors.enter(late) is None
 
 
-@pytest.mark.parametrize("cookie", [None, "", "wrong", "a" * 5000, "\x7fé"])
-def test_without_the_right_cookie_no_page_is_shown(site: Site, cookie: str | None) -> None:
-    name = f"kds-{site.url.rpartition(':')[2]}"
-    headers = {} if cookie is None else {b"Cookie": f"{name}={cookie}".encode()}
-    answer = httpx.get(f"{site.url}/chat", headers=headers)
-    assert answer.status_code == 401
-    assert "kds web" in answer.text
+COOKIES = (None, "", "wrong", "a" * 5000, "\x7fé")
+HOSTS = ("kds.example", "127.0.0.1.example.com", "", "localhost@evil")
 
 
-@pytest.mark.parametrize("host", ["kds.example", "127.0.0.1.example.com", "", "localhost@evil"])
-def test_a_foreign_name_for_this_machine_is_refused(visitor: Visitor, host: str) -> None:
-    for path in ("/chat", "/login?token=x", "/static/kds.css"):
-        assert visitor.get(path, headers={"Host": host}).status_code in (400, 403)
-
-
-@pytest.mark.parametrize("site_of_it", ["cross-site", "same-site"])
-@pytest.mark.parametrize("kind", ["image", "script", "empty", "iframe"])
-def test_a_page_at_another_port_can_go_here_and_have_nothing_else(
-    visitor: Visitor, site_of_it: str, kind: str
+def test_a_wrong_cookie_or_name_of_this_machine_and_pages_at_other_ports_get_nothing(
+    site: Site, visitor: Visitor
 ) -> None:
-    headers = {"Sec-Fetch-Site": site_of_it}
-    for path in ("/chat", "/settings", "/login?token=x"):
-        answer = visitor.get(path, headers={**headers, "Sec-Fetch-Dest": kind})
-        assert answer.status_code == 403
-        assert "from elsewhere" in answer.text
-    assert visitor.get("/chat", headers={**headers, "Sec-Fetch-Dest": "document"}).is_success
+    name = f"kds-{site.url.rpartition(':')[2]}"
+    for cookie in COOKIES:
+        headers = {} if cookie is None else {b"Cookie": f"{name}={cookie}".encode()}
+        answer = httpx.get(f"{site.url}/chat", headers=headers)
+        assert answer.status_code == 401
+        assert "kds web" in answer.text
+    for host, path in product(HOSTS, ("/chat", "/login?token=x", "/static/kds.css")):
+        assert visitor.get(path, headers={"Host": host}).status_code in (400, 403)
+    for where, kind in product(("cross-site", "same-site"), ("image", "script", "iframe")):
+        headers = {"Sec-Fetch-Site": where, "Sec-Fetch-Dest": kind}
+        for path in ("/chat", "/settings", "/login?token=x"):
+            answer = visitor.get(path, headers=headers)
+            assert answer.status_code == 403
+            assert "from elsewhere" in answer.text
+        assert visitor.get("/chat", headers=headers | {"Sec-Fetch-Dest": "document"}).is_success
 
 
 def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
@@ -141,25 +138,22 @@ def test_static_files_are_kept_for_ever_and_compressed(visitor: Visitor) -> None
         assert visitor.get(path).status_code == 404
 
 
-@pytest.mark.parametrize("page", ["/chat", "/memory?q=tide", "/documents", "/settings"])
 def test_light_and_dark_are_kept_and_lead_back_to_the_page_and_nowhere_else(
-    visitor: Visitor, page: str
+    visitor: Visitor,
 ) -> None:
-    shown = html.unescape(visitor.get(page).text)
-    assert 'data-theme="auto"' in shown
-    assert f'name="from" value="{page}"' in shown
-    answer = visitor.send_form("/theme", theme="dark", **{"from": page})
-    assert str(answer.url).endswith(page)
-    assert 'data-theme="dark"' in answer.text
+    for page, before in (("/chat", "auto"), ("/memory?q=tide", "dark")):
+        shown = html.unescape(visitor.get(page).text)
+        assert f'data-theme="{before}"' in shown
+        assert f'name="from" value="{page}"' in shown
+        answer = visitor.send_form("/theme", theme="dark", **{"from": page})
+        assert str(answer.url).endswith(page)
+        assert 'data-theme="dark"' in answer.text
     wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
     assert wrong.url.host == "127.0.0.1"
     assert 'data-theme="dark"' in wrong.text
-
-
-@pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
-def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> None:
     visitor.headers["HX-Request"] = "true"
-    answer = visitor.post("/theme", data={"csrf": visitor.csrf, "theme": "dark", "from": path})
-    assert answer.status_code == 204
-    assert "x-mine" not in answer.headers
-    assert answer.headers["hx-redirect"].isprintable()
+    for path in ("/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"):
+        answer = visitor.post("/theme", data={"csrf": visitor.csrf, "theme": "dark", "from": path})
+        assert answer.status_code == 204
+        assert "x-mine" not in answer.headers
+        assert answer.headers["hx-redirect"].isprintable()

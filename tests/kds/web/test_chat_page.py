@@ -142,7 +142,7 @@ def test_a_session_is_renamed_exported_deleted_brought_back_and_imported(
     browser.locator(".import summary").click()
     browser.locator("#file").set_input_files(saved)
     browser.locator(".import button").click()
-    browser.get_by_text("1 session imported").wait_for()
+    browser.get_by_text("Sessions imported: 1").wait_for()
     assert browser.locator(".sessions li").count() == 2  # a copy
 
 
@@ -161,11 +161,22 @@ def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(browse
     assert "EXECUTE" in say(browser, message).locator(".chip.intent").inner_text()
 
 
-def test_questions_and_confirmations_are_buttons(browser: Any) -> None:
+RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
+
+
+def test_questions_proposals_and_confirmations_are_buttons(
+    browser: Any, model: FakeProvider
+) -> None:
     say(browser, "commit this")
     browser.get_by_role("button", name="No").click()
     browser.get_by_text("was not started; nothing has changed").wait_for()
     assert browser.get_by_role("button", name="Yes, do it").count() == 0
+    model.play(Text(RAISE), Text("Raised at last."))
+    say(browser, "the pod gets OOMKilled every hour")
+    browser.get_by_role("button", name="Yes, do it").click()
+    browser.get_by_text("Raised at last.").wait_for()
+    assert model.asked[1].messages[0]["content"].startswith("# Code executor")
+    assert "raise the memory limit to 512Mi" in model.asked[1].newest
     for message in VAGUE:
         turn = say(browser, message)
         if turn.locator(".chip.warn", has_text="not sure").count():

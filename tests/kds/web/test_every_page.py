@@ -59,7 +59,7 @@ READ = {
     "what was meant": "I wanted to",
     "memory": "A button",
     "memory searched": "Staging listens on port 8443",
-    "a session": "messages, ",
+    "a session": "messages: ",
     "upkeep": "Erase them",
     "documents": "Deploy Guide",
     "documents asked": "The retry policy",
@@ -160,6 +160,8 @@ def test_every_page_is_read_on_a_small_screen_and_without_javascript(
             wide.append(f"{name}: {width}")
     assert not wide
     page.goto(f"{site.url}{places['a chat']}")
+    assert page.evaluate("(({scrollWidth, clientWidth}) => scrollWidth <= clientWidth)"
+                         "(document.querySelector('.top nav'))")  # fmt: skip
     while page.evaluate("document.activeElement.id") != "side-open":
         page.keyboard.press("Tab")
     page.keyboard.press("Space")

@@ -1,15 +1,13 @@
 """Fifty hostile texts in every place that a page shows: none runs, none becomes HTML."""
 
+import html
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-
-from kds.web import chat_page
 
 from ...agents.openai_server import FakeProvider, Text
 from .conftest import Site, Visitor
@@ -68,9 +66,17 @@ QUERIES = (
 
 
 @pytest.fixture
-def no_profile_after(visitor: Visitor) -> Iterator[None]:
-    """The profile of these tests goes with them."""
+def hostile_files(site: Site, visitor: Visitor) -> Iterator[None]:
+    """A rule and a prompt with such names and texts; they go, as the profile does."""
+    rule = site.workspace.brain / "rules" / "<img src=x onerror=alert(1)>.yaml"
+    prompt = site.root / "prompts" / "user" / "<svg onload=alert(1)>.prompt.md"
+    for path in (rule, prompt):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    rule.write_text("".join(f"- name: {text!r}\n  when: {text!r}\n" for text in PAYLOADS))
+    prompt.write_text(f"---\nname: {PAYLOADS[0]!r}\nagent: {PAYLOADS[1]!r}\n---\n{ALL}\n")
     yield
+    rule.unlink()
+    prompt.unlink()
     visitor.send_form("/memory/revoke")
 
 
@@ -81,7 +87,7 @@ def stays_text(answer: httpx.Response, *texts: str) -> None:
         assert not found, f"{answer.url}: {found}"
 
 
-@pytest.mark.usefixtures("no_profile_after")
+@pytest.mark.usefixtures("hostile_files")
 def test_what_is_kept_stays_text_on_every_page(
     site: Site, visitor: Visitor, new_page: Callable[..., Any]
 ) -> None:
@@ -99,12 +105,16 @@ def test_what_is_kept_stays_text_on_every_page(
     stays_text(
         visitor.send_form("/memory/profile", name=ALL[:100], preferences=preferences, about=ALL)
     )
+    for text in (MARKUP[0], ALL):
+        stays_text(visitor.send_form("/chat/learn", message=text, intent="PLAN"))
+        stays_text(visitor.send_form("/chat/learn", message="give it some love", intent=text))
+    assert "<svg onload=alert(1)>" in html.unescape(visitor.get("/settings").text)
     documents = [
         part.split('"', 1)[0] for part in visitor.get("/documents").text.split("document=")
     ]
     places = [
         "/chat?session=all", "/memory", "/memory?q=alert", "/memory/session?session=s-1",
-        "/documents", *(f"/documents/open?document={name}" for name in documents[1:3]),
+        "/documents", "/chat", *(f"/documents/open?document={name}" for name in documents[1:3]),
         "/settings", "/analytics",
     ]  # fmt: skip
     page = new_page()
@@ -148,42 +158,3 @@ def test_what_a_query_says_stays_text(
         if path not in ("/chat/since", "/analytics.csv"):
             page.goto(f"{site.url}{path}?" + "&".join(f"{one}={quote(ALL)}" for one in names))
             assert page.locator("main iframe, main img, main script").count() == 0, path
-
-
-def test_names_of_rules_and_prompts_stay_text(
-    site: Site, visitor: Visitor, new_page: Callable[..., Any]
-) -> None:
-    page = new_page(at="/settings")
-    rules = site.workspace.brain / "rules"
-    rules.mkdir(exist_ok=True)
-    rule = rules / "<img src=x onerror=alert(1)>.yaml"
-    prompt = site.root / "prompts" / "user" / "<svg onload=alert(1)>.prompt.md"
-    prompt.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        rule.write_text("".join(f"- name: {text!r}\n  when: {text!r}\n" for text in PAYLOADS))
-        prompt.write_text(f"---\nname: {PAYLOADS[0]!r}\nagent: {PAYLOADS[1]!r}\n---\n{ALL}\n")
-        told = visitor.send_form("/chat/send", message="I want to add a FAB button")
-        for answer in (told, visitor.get("/settings")):
-            stays_text(answer, *MARKUP, rule.stem, "<svg onload")
-        for place in ("/chat", "/settings"):
-            page.goto(f"{site.url}{place}")
-            assert page.locator("main img, main script").count() == 0
-    finally:
-        rule.unlink()
-        prompt.unlink()
-
-
-def test_a_learned_phrase_stays_text(
-    site: Site, visitor: Visitor, new_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def taught(workspace: object, message: str, intent: str, **_: object) -> SimpleNamespace:
-        example = SimpleNamespace(id=message, text=message, intent=intent)
-        return SimpleNamespace(example=example, new=True, redacted=False, instead_of="")
-
-    monkeypatch.setattr(chat_page, "teach", taught)  # what is learned is judged elsewhere
-    for text in MARKUP:
-        stays_text(visitor.send_form("/chat/learn", message=text, intent=text))
-    page = new_page(at="/settings")
-    page.set_content(visitor.send_form("/chat/learn", message=ALL, intent=ALL).text)
-    assert page.locator("#alerts").inner_text().count("alert(1)") >= 20
-    assert page.locator("main img, main script").count() == 0

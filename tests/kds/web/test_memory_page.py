@@ -72,15 +72,13 @@ def test_a_file_of_what_was_taught_that_does_not_load_is_told(site: Site, visito
         path.unlink() if before is None else path.write_bytes(before)
 
 
-def test_cleaning_up_asks_first(site: Site, visitor: Visitor) -> None:
-    said(site, "hello there", title="Young")
+def test_the_memory_is_cleaned_up_examined_and_its_index_made_anew(
+    site: Site, visitor: Visitor
+) -> None:
+    said(site, "Staging listens on port 8443.", title="Young")
     assert "Nothing to clean up" in visitor.get("/memory/cleanup?days=90").text
     assert visitor.get("/memory/cleanup?days=-1").status_code == 400
     assert "Young" in visitor.get("/memory").text
-
-
-def test_the_memory_is_examined_and_its_index_made_anew(site: Site, visitor: Visitor) -> None:
-    said(site, "Staging listens on port 8443.")
     assert "The memory is in order." in visitor.send_form("/memory/check").text
     told = visitor.send_form("/memory/check", rebuild="yes").text
     assert "The search index has been made anew." in told

@@ -1,6 +1,5 @@
 """What people read in the chat: Markdown of models, times, the list of sessions."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -141,27 +140,6 @@ def test_sessions_on_a_phone_stand_above_the_conversation(new_page: Callable[...
     page.get_by_text("Sessions", exact=True).click()
     side, talk = (page.locator(one).bounding_box() for one in (".side", ".talk"))
     assert side["y"] + side["height"] <= talk["y"] + 1
-
-
-def test_what_was_taught_is_listed_and_taken_back(
-    new_page: Callable[..., Any], visitor: Visitor
-) -> None:
-    message = "give the dashboard some love"
-    visitor.send_form("/chat/learn", message=message, intent="PLAN")
-    page = new_page(at="/analytics?days=1")
-    table = page.locator("section", has=page.get_by_role("heading", name="Put right by you"))
-    assert re.search(r"taught a message\s+PLAN\s+[1-9]", table.inner_text())
-    page = new_page(at="/memory")
-    page.get_by_role("button", name=f"Take back: '{message}' as PLAN").click()
-    page.get_by_text("Taken back").wait_for()
-    assert page.url.endswith("/memory#learned")
-    assert message not in page.locator("section", has=page.locator("#learned")).inner_text()
-
-
-def test_a_setting_without_a_value_says_so(new_page: Callable[..., Any]) -> None:
-    page = new_page(at="/settings")
-    row = page.locator("li", has=page.locator("code", has_text=re.compile("^memory.enabled$")))
-    assert row.locator(".chip").inner_text() == "not set"
 
 
 AT_END = "() => document.documentElement.scrollHeight - innerHeight - scrollY < 2"

@@ -1,5 +1,6 @@
 """The page of settings, and the health page."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def test_a_change_is_written_beside_what_stands_in_the_file(site: Site, visitor:
     assert path.read_text(encoding="utf-8").startswith("recall:\n  hybrid: true  # mine\n")
     page = visitor.send_form("/settings/reset", key="rewriting.mode", file="workspace").text
     assert "rewriting.mode is rules-first, from default" in page
+    assert re.search(r'<code>memory.enabled</code>\s*<span class="chip">not set<', page)
 
 
 def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) -> None:
@@ -60,18 +62,12 @@ def test_what_cannot_be_is_refused_with_the_way_out(
     ("key", "value"),
     [
         ("recall.embeddings", "antigravity:fly"),
-        ("model.base_url", "https://evil.example/v1"),
-        ("model.base_url", " //evil.example"),
-        ("model.base_url", "http://[evil/"),
-        ("model.base_url", "evil.example:443"),
-        ("database.url", "postgresql://localhost/kds?host=evil.example"),
-        ("database.url", "postgresql://localhost/kds?sslmode=disable&hostaddr=192.0.2.1"),
-        ("database.url", "postgresql://127.0.0.1/kds?%68ost=evil.example"),
-        ("database.url", "postgresql://localhost/kds?service=evil"),
         ("model.name", "http://127.0.0.1@evil.example/v1#x"),
+        ("model.base_url", "http://localhost:1/v1"),
+        ("database.url", "postgresql://localhost/kds"),
     ],
 )
-def test_a_page_chooses_neither_code_to_run_nor_another_machine_for_messages_and_keys(
+def test_the_page_chooses_neither_code_to_run_nor_where_messages_and_keys_go(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, value: str
 ) -> None:
     monkeypatch.setenv(OWN_SETTINGS, str(tmp_path / "own.yaml"))

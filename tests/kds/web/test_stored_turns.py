@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.passages.details import decode
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
 from kds.service.service_client import ServiceAddress, ServiceClient
@@ -31,47 +29,39 @@ def compared(one: Restarted) -> None:
     assert one.shown() == before
 
 
-def test_prompts_reasons_and_chips_are_the_same_after_a_restart(restarted: Restarted) -> None:
-    page = restarted.page
-    for message in (FAB, "Make it purple", "add a tooltip, and then write tests for it"):
-        say(page, message)
-    compared(restarted)
-    turn = page.locator(".line.user").nth(1)
-    assert turn.locator(".ref").count() == 1
-    assert "read as Make the FAB button purple" in turn.inner_text()
-    turn.locator("summary", has_text="Why").click()
-    assert "pron.it" in turn.inner_text()
-    turn.locator("summary", has_text="Not what I meant").click()
-    turn.get_by_label("The intent that was meant").wait_for()
-
-
-def test_what_was_taught_from_a_message_is_seen_at_it_after_a_restart(
-    restarted: Restarted,
-) -> None:
-    page = restarted.page
-    turn = say(page, "give the dashboard some love")
-    turn.locator("summary", has_text="Not what I meant").click()
-    turn.get_by_label("The intent that was meant").select_option("PLAN")
-    turn.get_by_role("button", name="Learn that").click()
+def test_what_kds_made_of_messages_is_the_same_after_a_restart(restarted: Restarted) -> None:
+    page, love = restarted.page, "give the dashboard some love"
+    taught = say(page, love)
+    taught.locator("summary", has_text="Not what I meant").click()
+    taught.get_by_label("The intent that was meant").select_option("PLAN")
+    taught.get_by_role("button", name="Learn that").click()
     page.locator("#alerts").get_by_role("button", name="Undo").wait_for()
-    restarted.restart()
-    assert turn.locator(".chip.good").inner_text() == "you taught: PLAN"
-    page.goto(f"{restarted.site.url}/memory")
-    page.get_by_role("button", name="Take back: 'give the dashboard some love' as PLAN").click()
-    page.get_by_text("Taken back").wait_for()
-    page.goto(f"{restarted.site.url}/chat")
-    page.locator(".sessions a").first.click()
-    compared(restarted)
-    assert turn.locator(".chip.good").count() == 0
-
-
-def test_a_question_with_its_choices_is_the_same_after_a_restart(restarted: Restarted) -> None:
-    page = restarted.page
-    for message in VAGUE:
+    for message in (FAB, "Make it purple", "Make it use DB_PASSWORD=swordfish", *VAGUE):
         if say(page, message).locator(".chip.warn", has_text="not sure").count():
             break
+    page.reload()
     compared(restarted)
+    assert taught.locator(".chip.good").inner_text() == "you taught: PLAN"
     assert page.locator("#tail .next button").count() >= 2
+    purple, secret = page.locator(".line.user").nth(2), page.locator(".line.user").nth(3)
+    assert "read as Make the FAB button purple" in purple.inner_text()
+    purple.locator("summary", has_text="Why").click()
+    assert "pron.it" in purple.inner_text()
+    assert (purple.locator(".ref").count(), secret.locator(".ref").count()) == (1, 1)
+    assert "swordfish" not in page.content()
+    kept = b"".join(one.read_bytes() for one in restarted.site.root.rglob("*") if one.is_file())
+    assert b"swordfish" not in kept
+    page.goto(f"{restarted.site.url}/analytics?days=1")
+    table = page.locator("section", has=page.get_by_role("heading", name="Put right by you"))
+    assert re.search(r"taught a message\s+PLAN\s+1", table.inner_text())
+    page.goto(f"{restarted.site.url}/memory")
+    page.get_by_role("button", name=f"Take back: '{love}' as PLAN").click()
+    page.get_by_text("Taken back").wait_for()
+    assert page.url.endswith("/memory#learned")
+    assert love not in page.locator("section", has=page.locator("#learned")).inner_text()
+    page.goto(f"{restarted.site.url}/chat")
+    page.locator(".sessions a").first.click()
+    assert taught.locator(".chip.good").count() == 0
 
 
 FEE = "The servicing fee is 0.25% a year, paid on the Payment Date."
@@ -195,20 +185,3 @@ def test_what_profile_and_memory_put_into_a_prompt_stands_in_why_until_it_is_era
     kept = b"".join(p.read_bytes() for p in restarted.site.workspace.brain.rglob("*.db*"))
     assert b"Zanzibar" not in kept
     assert b"8443" not in kept
-
-
-def test_a_secret_is_not_kept_with_the_turn(restarted: Restarted) -> None:
-    page = restarted.page
-    say(page, FAB)
-    say(page, "Make it use DB_PASSWORD=swordfish")
-    restarted.restart()
-    assert page.locator(".line.user").nth(1).locator(".ref, .chip.intent").count() == 2
-    assert "swordfish" not in page.content()
-    session = page.locator("#composer input[name=session]").input_value()
-    store = MemoryPlace.of(restarted.site.workspace).open()
-    one = store.messages(session, details=True)[-1]
-    store.close()
-    details = decode(one.details, one.content)
-    assert details is not None
-    assert details.turn.references
-    assert "swordfish" not in (one.details or "") + one.content
