@@ -12,6 +12,9 @@ import { KdsError } from "./wire.ts";
 
 const MOST_FILES = 200;
 
+/** So long nothing changes before the slow check, which takes the service a second or two, in which others wait longer. */
+const QUIET_MS = 1000;
+
 export function registerChecks(window: Window): vscode.Disposable {
   const checks = new Checks(window);
   const on = ({ uri }: vscode.TextDocument, full = false): void => checks.look(uri, { full });
@@ -37,12 +40,13 @@ class Root {
   quick: readonly Finding[] = [];
   /** What only the slow check finds, and the texts of that time: it counts while they stay. */
   slow: Sent & { readonly found: readonly Finding[] } = { texts: {}, found: [] };
-  /** What the slow check was given that began last; what those before it find is out of date. */
-  latest: Sent | undefined;
   /** All of it, as it is shown. */
   found: readonly Finding[] = [];
-  wanted: "no" | "quick" | "full" = "no";
+  isWanted = false;
   running: Promise<void> | undefined;
+  /** Whether something was saved since the last slow check began. */
+  isDue = false;
+  slowing: Promise<void> | undefined;
 
   constructor(place: Place) {
     this.place = place;
@@ -68,7 +72,7 @@ class Checks implements vscode.Disposable {
     if (!place.trusted || !isOfKds(uri, place) || !vscode.workspace.getConfiguration("kds", uri).get("checkOnSave", true)) return;
     const root = this.#root(place);
     if (kindOf(uri) === "dialogues") root.dialogues.set(uri.toString(), uri);
-    if (root.wanted !== "full") root.wanted = full ? "full" : "quick";
+    root.isDue ||= full;
     this.#soon.do(place.root, () => this.#run(root).catch((error: unknown) => this.#tell(error)));
   }
 
@@ -92,9 +96,9 @@ class Checks implements vscode.Disposable {
         const pattern = new vscode.RelativePattern(place.root, "**/{*.dialogue.*,dialogues/**/*.{yaml,yml}}");
         const files = await vscode.workspace.findFiles(pattern, "**/node_modules/**", MOST_FILES);
         for (const uri of files.filter((one) => kindOf(one) === "dialogues")) root.dialogues.set(uri.toString(), uri);
-        root.wanted = "full";
-        await root.running;
+        root.isDue = true;
         await this.#run(root);
+        await this.#slowly(root);
       }
       return places.reduce((sum, place) => sum + this.#root(place).found.length, 0);
     });
@@ -125,28 +129,36 @@ class Checks implements vscode.Disposable {
 
   /** One check at a time; what was asked for meanwhile is done then. */
   #run(root: Root): Promise<void> {
+    root.isWanted = true;
     root.running ??= this.#checked(root).finally(() => (root.running = undefined));
     return root.running;
   }
 
   async #checked(root: Root): Promise<void> {
-    while (root.wanted !== "no") {
-      const full = root.wanted === "full";
-      root.wanted = "no";
+    while (root.isWanted) {
+      root.isWanted = false;
       const sent = { texts: await textsOf(root) };
       root.quick = (await this.#asked(root, sent, false)).problems;
       show(root, sent);
-      if (full) void this.#slowly(root, sent).catch((error: unknown) => this.#window.log.warn(String(error)));
     }
+    const slowly = (): Promise<void> => this.#slowly(root).catch((error: unknown) => this.#window.log.warn(String(error)));
+    if (root.isDue) this.#soon.do(`${root.place.root} slowly`, slowly, QUIET_MS);
   }
 
-  async #slowly(root: Root, sent: Sent): Promise<void> {
-    root.latest = sent;
-    const known = new Set(root.quick.map(keyOf));
-    const { problems } = await this.#asked(root, sent, true);
-    if (root.latest !== sent) return;
-    root.slow = { ...sent, found: problems.filter((one) => !known.has(keyOf(one))) };
-    show(root, { texts: await textsOf(root) });
+  #slowly(root: Root): Promise<void> {
+    root.slowing ??= this.#slowlyChecked(root).finally(() => (root.slowing = undefined));
+    return root.slowing;
+  }
+
+  async #slowlyChecked(root: Root): Promise<void> {
+    while (root.isDue) {
+      root.isDue = false;
+      const sent = { texts: await textsOf(root) };
+      const known = new Set(root.quick.map(keyOf));
+      const { problems } = await this.#asked(root, sent, true);
+      root.slow = { ...sent, found: problems.filter((one) => !known.has(keyOf(one))) };
+      show(root, { texts: await textsOf(root) });
+    }
   }
 
   #asked(root: Root, { texts }: Sent, full: boolean): Promise<Checked> {

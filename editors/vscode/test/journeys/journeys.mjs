@@ -202,7 +202,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     rmSync(join(root, "kds-brain/rules/mine.yaml"));
   });
 
-  it("a mistake is underlined as it is typed, without saving, gone as fast, and mended by its quick fix", async (test) => {
+  it("a mistake is underlined as it is typed, saved or not, gone as fast, and mended by its quick fix", async (test) => {
     assert.ok(window);
     const { page } = window;
     const path = join(root, "kds-brain/rules/typed.yaml");
@@ -216,16 +216,17 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await page.keyboard.press("Control+Home");
     for (const key of ["ArrowDown", "ArrowDown", "Home"]) await page.keyboard.press(key);
     const times = { shown: [], gone: [] };
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < 2 * ROUNDS; round += 1) {
+      if (round === ROUNDS) assert.equal(readFileSync(path, "utf-8"), RULE); // nothing was saved
       for (const [what, key, state] of [["shown", "x", "attached"], ["gone", "Backspace", "detached"]]) {
         const begun = performance.now();
         await page.keyboard.press(key);
+        if (round >= ROUNDS) await page.keyboard.press("Control+S");
         await wrong.waitFor({ state, timeout: PATIENCE_MS });
         times[what].push(Math.round(performance.now() - begun));
         await page.waitForTimeout(200);
       }
     }
-    assert.equal(readFileSync(path, "utf-8"), RULE); // nothing was saved
     await page.keyboard.press("x");
     await wrong.waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press("Control+.");
@@ -236,7 +237,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await until(async () => readFileSync(path, "utf-8") === RULE);
     rmSync(path);
     const p95 = (all) => all.sort((one, other) => one - other)[Math.ceil(all.length * 0.95) - 1];
-    console.log(`key to squiggle ${times.shown.join(", ")} ms; squiggle gone ${times.gone.join(", ")} ms; load ${loadavg()[0]?.toFixed(1)}`);
+    console.log(`key, then key and save, to squiggle ${times.shown.join(", ")} ms; squiggle gone ${times.gone.join(", ")} ms; load ${loadavg()[0]?.toFixed(1)}`);
     const isQuick = Math.max(p95(times.shown), p95(times.gone)) <= 500;
     if (!isQuick && (loadavg()[0] ?? 0) > cpus().length) return test.skip("the machine has too much else to do to say");
     assert.ok(isQuick);
