@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -18,16 +19,19 @@ from kds.transcripts.formats import (
     UNREADABLE,
     About,
     Event,
-    Kind,
     Reader,
     Source,
+    called,
     file_source,
+    inside,
     is_huge,
     moment,
     nanoseconds,
     own_file,
     parsed,
-    text_in,
+    returned,
+    table_of,
+    text_at,
 )
 from kds.transcripts.json_lines import typed
 
@@ -39,12 +43,6 @@ def _opened(path: Path) -> closing[sqlite3.Connection]:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
     connection.execute("PRAGMA trusted_schema = OFF")
     return closing(connection)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    """A dictionary, or what JSON in a text says; an empty one for anything else."""
-    found = parsed(value)
-    return found if isinstance(found, dict) else {}
 
 
 class Opencode(Reader):
@@ -87,31 +85,28 @@ class Opencode(Reader):
                 (source.session, start),
             ).fetchall()
             for end, (name, data) in enumerate(messages, start + 1):
-                message = _dict(data)
-                time = _dict(message.get("time"))
-                whole = message.get("role") == "user" or time.get("completed")
-                if not (whole or message.get("error")) and end == start + len(messages):
+                message = table_of(data)
+                user = message.get("role") == "user"
+                whole = user or inside(message, "time.completed") or message.get("error")
+                if not whole and end == start + len(messages):
                     about.unfinished = True
                     return
                 parts = connection.execute(
                     "SELECT data FROM part WHERE message_id = ? ORDER BY time_created, id", (name,)
                 ).fetchall()
-                at = moment(time.get("created"))
+                at = moment(inside(message, "time.created"))
                 for number, (part,) in enumerate(parts):
-                    yield from _part(_dict(part), message, f"{name}.{number}", end, at)
+                    for one in _part(table_of(part), user, f"{name}.{number}"):
+                        yield replace(one, end=end, at=at)
 
 
-def _part(
-    part: Mapping[str, Any], message: Mapping[str, Any], name: str, end: int, at: datetime | None
-) -> Iterator[Event]:
+def _part(part: Mapping[str, Any], user: bool, name: str) -> Iterator[Event]:
     if part.get("type") == "text" and not part.get("synthetic"):
-        kind: Kind = "user" if message.get("role") == "user" else "assistant"
-        yield Event(kind, str(part.get("text", "")), end, at, name)
+        yield Event("user" if user else "assistant", text_at(part, "text"), id=name)
     elif part.get("type") == "tool" and isinstance(state := part.get("state"), dict):
-        tool, call = str(part.get("tool", "")), str(part.get("callID", ""))
-        yield Event("call", "", end, at, call, tool, state.get("input"))
-        failed = state.get("status") == "error" or _dict(state.get("metadata")).get("exit")
-        yield Event("result", text_in(state), end, at, call, failed=bool(failed))
+        yield called(part.get("callID"), part.get("tool"), state.get("input"))
+        failed = state.get("status") == "error" or inside(state, "metadata.exit")
+        yield returned(part.get("callID"), state, failed)
 
 
 class Cursor(Reader):
@@ -134,7 +129,14 @@ class Cursor(Reader):
         if own_file(self.path) is None:
             return
         with _opened(self.path) as connection:
-            self._heads = _heads(connection)
+            with suppress(sqlite3.OperationalError):  # earlier versions have no such table
+                self._heads = {
+                    str(one): (str(place or ""), bool(sub), table_of(head))
+                    for one, place, sub, head in connection.execute(
+                        "SELECT composerId, workspaceId, isSubagent, CAST(value AS TEXT) "
+                        "FROM composerHeaders"
+                    )
+                }
             rows = connection.execute(
                 "SELECT key, length(value), CASE WHEN json_valid(CAST(value AS TEXT)) THEN "
                 "json_extract(CAST(value AS TEXT), '$.lastUpdatedAt') END FROM cursorDiskKV "
@@ -142,38 +144,39 @@ class Cursor(Reader):
             ).fetchall()
         for key, size, updated in rows:
             if isinstance(key, str) and key.isprintable():
-                session, changed = key.partition(":")[2], nanoseconds(updated)
-                if not (session in self._heads and self._heads[session][1]):
-                    yield Source(self.client, self.path, session, size, changed)
+                session = key.partition(":")[2]
+                if not self._heads.get(session, ("", False))[1]:
+                    yield Source(self.client, self.path, session, size, nanoseconds(updated))
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The bubbles behind the first ``start``; earlier versions kept them in one list."""
         with _opened(self.path) as connection:
             data = _value(connection, f"composerData:{source.session}")
-            workspace, _, head = self._heads.get(source.session, ("", False, {}))
-            about.title = str(data.get("name") or head.get("name") or "")
-            about.folder = _folder_in(data) or _folder_in(head) or self._folder_of(
-                source.session, workspace
-            )  # fmt: skip
-            about.branch = _branch_in(data) or _branch_in(head)
+            place, _, head = self._heads.get(source.session, ("", False, {}))
+            about.title = text_at(data, "name") or text_at(head, "name")
+            folders = (_folder_in(data), _folder_in(head), self._folder_of(source.session, place))
+            about.folder = next(filter(None, folders), "")
+            about.branch = text_at(data, *_BRANCHES) or text_at(head, *_BRANCHES)
             bubbles = data.get("fullConversationHeadersOnly") or data.get("conversation") or ()
             if not isinstance(bubbles, list):
                 about.unknown["not a session of cursor that KDS knows"] += 1
                 return
             if data.get("status") == "generating" and bubbles:
                 about.unfinished, bubbles = True, bubbles[:-1]
-            for end, head in enumerate(map(_dict, bubbles[start:]), start + 1):
-                name = str(head.get("bubbleId", ""))
-                stored = _value(connection, f"bubbleId:{source.session}:{name}")
-                if bubble := stored or head:
-                    yield from _bubble(bubble, data, name, end)
+            for end, head in enumerate(map(table_of, bubbles[start:]), start + 1):
+                name = text_at(head, "bubbleId")
+                bubble = _value(connection, f"bubbleId:{source.session}:{name}") or head
+                of_session = moment(data.get("createdAt" if end == 1 else "lastUpdatedAt"))
+                at = moment(bubble.get("createdAt")) or of_session or moment(data.get("createdAt"))
+                for one in _bubble(bubble, name):
+                    yield replace(one, end=end, at=at)
 
     def _folder_of(self, session: str, workspace: str) -> str:
         if self._folders is None:
             self._folders = {}
             for place in sorted((self.home / "workspaceStorage").glob("*/workspace.json")):
                 with suppress(OSError, sqlite3.Error, *UNREADABLE):
-                    uri = urlparse(_dict(place.read_bytes()).get("folder", ""))
+                    uri = urlparse(table_of(place.read_bytes()).get("folder", ""))
                     self._folders[place.parent.name] = unquote(uri.path)
                     with _opened(place.with_name("state.vscdb")) as connection:
                         kept = _value(connection, "composer.composerData", table="ItemTable")
@@ -182,28 +185,15 @@ class Cursor(Reader):
         return self._folders.get(session) or self._folders.get(workspace, "")
 
 
-def _heads(connection: sqlite3.Connection) -> dict[str, tuple[str, bool, dict[str, Any]]]:
-    """Of each session its workspace, whether it is a subagent's, and its head."""
-    try:
-        rows = connection.execute(
-            "SELECT composerId, workspaceId, isSubagent, CAST(value AS TEXT) FROM composerHeaders"
-        ).fetchall()
-    except sqlite3.OperationalError:  # earlier versions have no such table
-        return {}
-    return {str(one): (str(place or ""), bool(sub), _dict(head)) for one, place, sub, head in rows}
+_BRANCHES: Final = ("activeBranch.branchName", "lastMessageSentOnBranch", "createdOnBranch")
 
 
 def _folder_in(data: Mapping[str, Any]) -> str:
     """The folder that a session, or its head, names."""
-    uri = _dict(_dict(data.get("workspaceIdentifier")).get("uri"))
+    found = text_at(data, "workspaceIdentifier.uri.fsPath", "workspaceIdentifier.uri.path")
     repositories = data.get("trackedGitRepos")
-    first = _dict(repositories[0]) if isinstance(repositories, list) and repositories else {}
-    return str(uri.get("fsPath") or uri.get("path") or first.get("repoPath") or "")
-
-
-def _branch_in(data: Mapping[str, Any]) -> str:
-    kept = (data.get(name) for name in ("lastMessageSentOnBranch", "createdOnBranch"))
-    return str(_dict(data.get("activeBranch")).get("branchName") or next(filter(None, kept), ""))
+    first = repositories[0] if isinstance(repositories, list) and repositories else {}
+    return found or text_at(first, "repoPath")
 
 
 def _value(
@@ -211,24 +201,18 @@ def _value(
 ) -> dict[str, Any]:
     query = f"SELECT CAST(value AS TEXT) FROM {table} WHERE key = ?"
     row = connection.execute(query, (key,)).fetchone()
-    return _dict(row[0]) if row else {}
+    return table_of(row[0]) if row else {}
 
 
-def _bubble(
-    bubble: Mapping[str, Any], data: Mapping[str, Any], name: str, end: int
-) -> Iterator[Event]:
-    of_session = data.get("createdAt") if end == 1 else data.get("lastUpdatedAt")
-    at = moment(bubble.get("createdAt")) or moment(of_session or data.get("createdAt"))
-    kind: Kind = "user" if bubble.get("type") == 1 else "assistant"
-    text = str(bubble.get("text") or "")
-    yield Event(kind, typed(text) if kind == "user" else text, end, at, name)
-    if used := _dict(bubble.get("toolFormerData")):
-        tool, given = str(used.get("name", "")), used.get("rawArgs") or used.get("params")
-        given = _dict(used.get("params")) | _dict(used.get("rawArgs")) or given
-        yield Event("call", "", end, at, f"{name}.tool", tool, given)
+def _bubble(bubble: Mapping[str, Any], name: str) -> Iterator[Event]:
+    user, text = bubble.get("type") == 1, text_at(bubble, "text")
+    yield Event("user", typed(text), id=name) if user else Event("assistant", text, id=name)
+    if used := table_of(bubble.get("toolFormerData")):
+        given = table_of(used.get("params")) | table_of(used.get("rawArgs"))
+        yield called(f"{name}.tool", used.get("name"), given or used.get("rawArgs"))
         result = parsed(used.get("result"))
-        failed = used.get("status") == "error" or _dict(result).get("exitCode")
-        yield Event("result", text_in(result), end, at, f"{name}.tool", failed=bool(failed))
+        failed = used.get("status") == "error" or inside(result, "exitCode")
+        yield returned(f"{name}.tool", result, failed)
 
 
 _SPOKEN: Final = re.compile(
@@ -308,21 +292,21 @@ class SpecStory(Reader):
                 return
             if number > start and not one["side"]:
                 at = _when(one["when"] or "") or began or changed
-                yield from _spoken(text[one.end() : end].strip(), one["who"], number, at)
+                for event in _spoken(text[one.end() : end].strip(), one["who"], number):
+                    yield replace(event, end=number, at=at)
 
 
-def _spoken(body: str, who: str | None, end: int, at: datetime) -> Iterator[Event]:
+def _spoken(body: str, who: str | None, name: int) -> Iterator[Event]:
     if who == "User":
-        text = typed(body.removesuffix("---"))
-        yield Event("user", text, end, at)
+        yield Event("user", typed(body.removesuffix("---")))
         return
     body, tools = _cut_out(body, _TOOL, "</tool-use>")
     body, _ = _cut_out(body, re.compile("<think>"), "</think>")
     body, more = _cut_out(f"{body}\n---\n", _PLAIN_TOOL, "\n---\n")
     for number, (used, inner) in enumerate((*tools, *more)):
-        yield from _used(used["name"], inner, end, at, f"{end}.{number}")
+        yield from _used(used["name"], inner, f"{name}.{number}")
     prose = (part.strip() for part in re.split(r"^---$", body, flags=re.MULTILINE))
-    yield Event("assistant", "\n\n".join(filter(None, prose)), end, at)
+    yield Event("assistant", "\n\n".join(filter(None, prose)))
 
 
 def _cut_out(
@@ -338,7 +322,7 @@ def _cut_out(
     return "".join((*kept, text[at:])), found
 
 
-def _used(tool: str, body: str, end: int, at: datetime, name: str) -> Iterator[Event]:
+def _used(tool: str, body: str, name: str) -> Iterator[Event]:
     """A call with its command or file, and of a command its output."""
     fences = _FENCE.findall(body)
     given: dict[str, str] = {}
@@ -349,9 +333,8 @@ def _used(tool: str, body: str, end: int, at: datetime, name: str) -> Iterator[E
             given["command"] = unescape(found[found.lastindex or 0])
     elif found := _EDITED.search(body):
         given["path"] = unescape(found[found.lastindex or 0]).strip()
-    yield Event("call", "", end, at, name, tool, given)
-    output, failed = "\n".join(text for _, text in fences[:1]), "\nError:\n" in body
-    yield Event("result", output, end, at, name, failed=failed)
+    yield called(name, tool, given)
+    yield returned(name, [text for _, text in fences[:1]], "\nError:\n" in body)
 
 
 def _when(text: str) -> datetime | None:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from time import time
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import redacted
@@ -117,8 +117,8 @@ class Event:
     """A message, a call of a tool, or its result; ``end`` is the place behind it in the source."""
 
     kind: Kind
-    text: str
-    end: int
+    text: str = ""
+    end: int = 0
     at: datetime | None = None
     id: str = ""
     tool: str = ""
@@ -131,10 +131,20 @@ class Event:
         return self.kind if self.kind in ("user", "assistant") else "tool"
 
 
+def called(name: Any, tool: Any, arguments: Any) -> Event:
+    """Return the call of a tool, whose result has the same ``name``."""
+    return Event("call", id=str(name or ""), tool=str(tool or ""), arguments=arguments)
+
+
+def returned(name: Any, output: Any, failed: Any = False) -> Event:
+    """Return what a call came to."""
+    return Event("result", text_in(output), id=str(name or ""), failed=bool(failed))
+
+
 class Reader(ABC):
     """Finds the sessions of one client and reads them."""
 
-    client: ClassVar[str]
+    client: str
 
     @abstractmethod
     def sources(self) -> Iterator[Source]:
@@ -262,6 +272,22 @@ def is_huge(source: Source, about: About) -> bool:
     return huge
 
 
+def inside(value: Any, path: str) -> Any:
+    """Return what a value has behind a path of names; None where there is nothing.
+
+    >>> inside({"git": {"branch": "main"}}, "git.branch"), inside({"git": []}, "git.branch")
+    ('main', None)
+    """
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def text_at(value: Any, *paths: str) -> str:
+    """Return what stands at the first of the paths that leads to anything, as text."""
+    return next((str(found) for path in paths if (found := inside(value, path))), "")
+
+
 def text_in(value: Any) -> str:
     """Return the text of a tool's result, whichever way a client nests it."""
     if isinstance(value, str):
@@ -298,6 +324,12 @@ def parsed(text: Any) -> Any:
         return json.loads(text) if isinstance(text, str | bytes) else text
     except (ValueError, RecursionError):
         return text
+
+
+def table_of(text: Any) -> dict[str, Any]:
+    """Return the object that JSON in a text says, or that is given; an empty one for all else."""
+    found = parsed(text)
+    return found if isinstance(found, dict) else {}
 
 
 def _cut(text: str, chars: int) -> str:

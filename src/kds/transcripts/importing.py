@@ -31,7 +31,7 @@ from kds.transcripts.formats import (
     settled,
     told,
 )
-from kds.transcripts.json_lines import Claude, Codex, Copilot, Gemini
+from kds.transcripts.json_lines import READERS
 
 CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor", "specstory")
 
@@ -83,10 +83,10 @@ def readers(
         return Path(environ.get(variable) or home / usual)
 
     known: tuple[Reader, ...] = (
-        Claude(own("CLAUDE_CONFIG_DIR", ".claude")),
-        Codex(own("CODEX_HOME", ".codex")),
-        Copilot(own("COPILOT_HOME", ".copilot")),
-        Gemini(home / ".gemini"),
+        READERS["claude"](own("CLAUDE_CONFIG_DIR", ".claude")),
+        READERS["codex"](own("CODEX_HOME", ".codex")),
+        READERS["copilot"](own("COPILOT_HOME", ".copilot")),
+        READERS["gemini"](home / ".gemini"),
         Opencode(own("XDG_DATA_HOME", ".local/share") / "opencode"),
         Cursor(cursor_home(home, environ)),
         SpecStory([Path(one) for one in folders if one]),

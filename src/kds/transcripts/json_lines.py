@@ -5,12 +5,10 @@ A file grows while its session lasts: it is read to its last whole line, and lat
 
 import json
 import re
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final, Literal
 
 from kds.activation.uses import Uses, runs_in
 from kds.brain.message import well_formed
@@ -22,11 +20,16 @@ from kds.transcripts.formats import (
     Event,
     Reader,
     Source,
+    called,
     file_source,
+    inside,
     is_huge,
     moment,
     own_file,
     parsed,
+    returned,
+    table_of,
+    text_at,
     text_in,
 )
 
@@ -40,10 +43,11 @@ _ADDED: Final = re.compile(r"<(system-reminder|ide_\w+|timestamp)>")
 """Begins what clients add to a prompt."""
 
 _OWN: Final = (
+    *NOT_SAID,
     *("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: The messages"),
     *("[Request interrupted", "<system_notification>", *NOT_TYPED),
 )
-"""How what Claude Code and Cursor write under the user's name begins, which was not typed."""
+"""How what clients write under the user's name begins, which was not typed."""
 
 _GEMINI_ID: Final = re.compile(rb'"sessionId":\s*"([\w-]{1,100})"')
 
@@ -76,17 +80,25 @@ def typed(text: str) -> str:
     return "" if text.startswith(_OWN) else text
 
 
+Entry = Mapping[str, Any]
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True)
 class JsonLines(Reader):
     """A reader of files with one JSON object a line."""
 
-    pattern: ClassVar[str]
-    wanted: ClassVar[re.Pattern[bytes]]
+    client: str
+    home: Path
+    pattern: str
+    wanted: re.Pattern[bytes]
     """What a line holds that may matter; others are not parsed."""
-    known: ClassVar[frozenset[str]]
+    known: frozenset[str]
     """Types of lines of which one at least is in every session of the client."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    events_of: Callable[[Entry, About], Iterator[Event]]
+    """The events of one line, without place and time."""
+    session_of: Callable[[Path], str]
+    """The session that a file is of; "" for another file."""
 
     def sources(self) -> Iterator[Source]:
         """The files of sessions, by name."""
@@ -96,10 +108,6 @@ class JsonLines(Reader):
             if (name := self.session_of(path)) and (found := file_source(self.client, path, name)):
                 yield found
 
-    def session_of(self, path: Path) -> str:
-        """Return the session that a file's name says; "" for another file."""
-        return path.stem
-
     def continues(self, source: Source, start: int) -> bool:
         """Whether the file goes on behind a line that ends at ``start``."""
         with source.path.open("rb") as file:
@@ -108,19 +116,14 @@ class JsonLines(Reader):
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The events behind ``start``; a format that is not known is counted by its name."""
-        before = about.unknown.total()
-        recognized = start > 0
+        before, recognized = about.unknown.total(), start > 0
         for end, entry in self._entries(source.path, start, about):
-            recognized = recognized or self.knows(entry)
+            recognized = recognized or "sessionId" in entry or str(entry.get("type")) in self.known
             yield from self.events(entry, end, about)
         if not recognized and source.size and about.unknown.total() == before:
             about.unknown[f"not a session of {self.client} that KDS knows"] += 1
 
-    def knows(self, entry: Mapping[str, Any]) -> bool:
-        """Whether a line is one that the client writes into its sessions."""
-        return str(entry.get("type", "")) in self.known
-
-    def _entries(self, path: Path, start: int, about: About) -> Iterator[tuple[int, Any]]:
+    def _entries(self, path: Path, start: int, about: About) -> Iterator[tuple[int, Entry]]:
         with path.open("rb") as file:
             file.seek(start)
             skipping = False
@@ -139,157 +142,19 @@ class JsonLines(Reader):
                     elif isinstance(entry, dict):
                         yield file.tell(), entry
 
-    def events(self, entry: Any, end: int, about: About) -> list[Event]:
-        """The events of one line; one that cannot be read is counted."""
+    def events(self, entry: Entry, end: int, about: About) -> list[Event]:
+        """The events of one line that say something; one that cannot be read is counted."""
         try:
-            return list(self.parse(entry, end, about))
+            at, found = moment(entry.get("timestamp")), list(self.events_of(entry, about))
         except UNREADABLE:
             about.unknown["a line that KDS cannot read"] += 1
             return []
-
-    @abstractmethod
-    def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
-        """The events of one line."""
-
-
-class Claude(JsonLines):
-    """Claude Code: ``projects/<folder>/<session>.jsonl`` in ``~/.claude``."""
-
-    client = "claude"
-    pattern = "projects/*/*.jsonl"
-    wanted = re.compile(rb'"type":\s*"(?:user|assistant|summary|ai-title|custom-title)"')
-    known = frozenset(("user", "assistant", "summary"))
-
-    def session_of(self, path: Path) -> str:
-        """Subagents have files of their own."""
-        return "" if path.stem.startswith("agent-") else path.stem
-
-    def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
-        """Lines of ``type`` user and assistant with a ``message`` of blocks."""
-        if title := entry.get("customTitle") or entry.get("aiTitle"):
-            about.title = str(title)
-        message = entry.get("message")
-        skipped = entry.get("isSidechain") or entry.get("isMeta") or entry.get("isCompactSummary")
-        if skipped or not isinstance(message, dict) or entry.get("type") not in self.known:
-            return
-        about.folder = str(entry.get("cwd") or about.folder)
-        about.branch = str(entry.get("gitBranch") or about.branch)
-        at, name = moment(entry.get("timestamp")), str(entry.get("uuid") or "")
-        content, text = message.get("content"), text_of(message)
-        used = _claude_tools(content if isinstance(content, list) else [], end, at)
-        if entry["type"] == "assistant":
-            yield Event("assistant", text, end, at, name)
-            yield from used
-            return
-        yield from used
-        if text := typed(text):
-            yield Event("user", text, end, at, name)
-
-
-def _claude_tools(blocks: Iterable[Any], end: int, at: datetime | None) -> Iterator[Event]:
-    for block in blocks:
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "tool_use":
-            tool, given = str(block.get("name", "")), block.get("input")
-            yield Event("call", "", end, at, str(block.get("id", "")), tool, given)
-        elif block.get("type") == "tool_result":
-            text, failed = text_in(block.get("content")), bool(block.get("is_error"))
-            yield Event("result", text, end, at, str(block.get("tool_use_id", "")), failed=failed)
-
-
-class Codex(JsonLines):
-    """Codex: ``sessions/<year>/<month>/<day>/rollout-<time>-<session>.jsonl`` in ``~/.codex``."""
-
-    client = "codex"
-    pattern = "sessions/*/*/*/rollout-*.jsonl"
-    wanted = re.compile(rb'"type":\s*"(?:response_item|session_meta|turn_context)"')
-    known = frozenset(("session_meta", "response_item"))
-
-    def session_of(self, path: Path) -> str:
-        """The id is the last 36 characters of the name."""
-        return path.stem[-36:]
-
-    def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
-        """Lines with a ``payload``: messages, calls of functions and their output."""
-        payload, at = entry.get("payload"), moment(entry.get("timestamp"))
-        if not isinstance(payload, dict):
-            return
-        if entry["type"] != "response_item":
-            git = found if isinstance(found := payload.get("git"), dict) else {}
-            about.folder = about.folder or str(payload.get("cwd") or "")
-            about.branch = str(git.get("branch") or about.branch)
-            about.subagent = about.subagent or "subagent" in str(payload.get("source", ""))
-            return
-        kind, name = payload.get("type"), str(payload.get("call_id") or "")
-        if kind == "message" and payload.get("role") in ("user", "assistant"):
-            text = text_of(payload)
-            if text and not text.startswith(NOT_SAID):
-                yield Event(payload["role"], text, end, at)
-        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            given = payload.get("arguments") or payload.get("input") or payload.get("action")
-            yield Event("call", "", end, at, name, str(payload.get("name") or "shell"), given)
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            yield Event("result", _codex_output(payload.get("output")), end, at, name)
-
-
-def _codex_output(output: Any) -> str:
-    """The output of a command; earlier versions wrote JSON with the exit code into a text."""
-    inner = parsed(output)
-    if isinstance(output, str) and isinstance(inner, dict) and "output" in inner:
-        meta = inner.get("metadata")
-        code = meta.get("exit_code") if isinstance(meta, dict) else 0
-        return f"{inner['output']}\nexit code: {code}" if code else str(inner["output"])
-    return text_in(output)
-
-
-class Copilot(JsonLines):
-    """Copilot CLI: ``session-state/<session>/events.jsonl`` in ``~/.copilot``."""
-
-    client = "copilot"
-    pattern = "session-state/*/events.jsonl"
-    wanted = re.compile(rb'"type":\s*"(?:user\.m|assistant\.m|tool\.execution|session\.[srx])')
-    known = frozenset(("session.start", "user.message", "assistant.message"))
-
-    def session_of(self, path: Path) -> str:
-        """The folder is named for the session."""
-        return path.parent.name
-
-    def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
-        """Events with ``data``."""
-        data, kind, at = entry.get("data"), entry.get("type"), moment(entry.get("timestamp"))
-        if not isinstance(data, dict):
-            return
-        context = data.get("context")
-        if isinstance(context, dict):
-            about.folder = str(context.get("cwd") or about.folder)
-            about.branch = str(context.get("branch") or about.branch)
-        call = str(data.get("toolCallId") or "")
-        if kind in ("user.message", "assistant.message"):
-            role = "user" if kind == "user.message" else "assistant"
-            yield Event(role, text_of(data), end, at, str(entry.get("id") or ""))  # type: ignore[arg-type]
-        elif kind == "tool.execution_start":
-            tool = str(data.get("toolName", ""))
-            yield Event("call", "", end, at, call, tool, data.get("arguments"))
-        elif kind == "tool.execution_complete":
-            shell = data.get("shellExecution")
-            code = shell.get("exitCode") if isinstance(shell, dict) else 0
-            failed = data.get("success") is False or bool(code)
-            text = text_in(data.get("result")) or text_in(data.get("error"))
-            yield Event("result", text, end, at, call, failed=failed)
+        found = [replace(one, text=typed(one.text)) if one.kind == "user" else one for one in found]
+        return [replace(one, end=end, at=at) for one in found if one.text or one.role == "tool"]
 
 
 class Gemini(JsonLines):
-    """Gemini CLI: ``tmp/<project>/chats/session-*.jsonl`` in ``~/.gemini``, before it ``.json``.
-
-    Lines repeat: a message comes again with its calls, and all of them when a session is resumed.
-    The importer knows messages by their ids.
-    """
-
-    client = "gemini"
-    pattern = "tmp/*/chats/session-*.json*"
-    wanted = re.compile(rb'"(?:sessionId|type)"')
-    known = frozenset(("user", "gemini"))
+    """Gemini CLI, which names the folder beside the chats, and wrote one JSON object before."""
 
     def sources(self) -> Iterator[Source]:
         """Going on with a session leaves a second file with its id: the largest file has it."""
@@ -298,62 +163,140 @@ class Gemini(JsonLines):
             yield replace(one, session=one.path.stem) if one.session in taken else one
             taken.add(one.session)
 
-    def knows(self, entry: Mapping[str, Any]) -> bool:
-        """A session that has just begun has its head alone."""
-        return "sessionId" in entry or super().knows(entry)
-
-    def session_of(self, path: Path) -> str:
-        """The file's name has only the beginning of the id that stands at its head."""
-        with path.open("rb") as file:
-            found = _GEMINI_ID.search(file.read(4096))
-        return found[1].decode() if found else path.stem
+    def continues(self, source: Source, start: int) -> bool:
+        """A whole JSON file is written anew each time, and read anew."""
+        return source.path.suffix == ".jsonl" and super().continues(source, start)
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
-        """The project's folder stands in a file beside the chats."""
+        """The events of either form."""
         root = source.path.parent.parent / ".project_root"
         if root.is_file():
             about.folder = root.read_text(encoding="utf-8", errors="replace").strip()
         if source.path.suffix == ".jsonl":
             yield from super().read(source, start, about)
-            return
-        if is_huge(source, about):
-            return
-        data = json.loads(source.path.read_bytes())
-        messages = data.get("messages") if isinstance(data, dict) else None
-        if not isinstance(messages, list):
-            about.unknown["not a session of gemini that KDS knows"] += 1
-            return
-        for entry in messages:
-            yield from self.events(entry, source.size, about)
-
-    def continues(self, source: Source, start: int) -> bool:
-        """A whole JSON file is written anew each time, and read anew."""
-        return source.path.suffix == ".jsonl" and super().continues(source, start)
-
-    def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
-        """Lines of ``type`` user or gemini, the latter with its calls and their results."""
-        kind, at = entry.get("type"), moment(entry.get("timestamp"))
-        about.subagent = about.subagent or entry.get("kind") == "subagent"
-        if kind not in self.known:
-            return
-        text, name = text_of(entry), str(entry.get("id") or "")
-        if text and (not name or name not in about.seen) and not text.startswith(NOT_SAID):
-            about.seen.add(name)
-            yield Event("user" if kind == "user" else "assistant", text, end, at, name)
-        for call in entry.get("toolCalls") or ():
-            tool, of = str(call.get("name", "")), str(call.get("id", ""))
-            yield Event("call", "", end, at, of, tool, call.get("args"))
-            output = text_in([one.get("functionResponse") for one in call.get("result") or ()])
-            failed = call.get("status") == "error"
-            yield Event("result", output, end, at, of, failed=failed)
+        elif not is_huge(source, about):
+            messages = table_of(json.loads(source.path.read_bytes())).get("messages")
+            if not isinstance(messages, list):
+                about.unknown["not a session of gemini that KDS knows"] += 1
+                return
+            for entry in messages:
+                yield from self.events(entry, source.size, about)
 
 
-READERS: Final = {one.client: one for one in (Claude, Codex, Copilot, Gemini)}
+def _claude(entry: Entry, about: About) -> Iterator[Event]:
+    about.title = text_at(entry, "customTitle", "aiTitle") or about.title
+    message, role = table_of(entry.get("message")), entry.get("type")
+    skipped = any(map(entry.get, ("isSidechain", "isMeta", "isCompactSummary")))
+    if skipped or not message or (role != "user" and role != "assistant"):
+        return
+    about.folder = text_at(entry, "cwd") or about.folder
+    about.branch = text_at(entry, "gitBranch") or about.branch
+    said = Event(role, text_of(message), id=text_at(entry, "uuid"))
+    if role == "assistant":
+        yield said
+    blocks = message.get("content")
+    for block in blocks if isinstance(blocks, list) else ():
+        if inside(block, "type") == "tool_use":
+            yield called(block.get("id"), block.get("name"), block.get("input"))
+        elif inside(block, "type") == "tool_result":
+            yield returned(block.get("tool_use_id"), block.get("content"), block.get("is_error"))
+    if role == "user":
+        yield said
+
+
+def _codex(entry: Entry, about: About) -> Iterator[Event]:
+    payload = table_of(entry.get("payload"))
+    if entry["type"] != "response_item":
+        about.folder = about.folder or text_at(payload, "cwd")
+        about.branch = text_at(payload, "git.branch") or about.branch
+        about.subagent = about.subagent or "subagent" in text_at(payload, "source")
+        return
+    kind, name = payload.get("type"), payload.get("call_id")
+    if kind == "message" and (role := payload.get("role")) in ("user", "assistant"):
+        yield Event(role, text_of(payload))
+    elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+        given = payload.get("arguments") or payload.get("input") or payload.get("action")
+        yield called(name, payload.get("name") or "shell", given)
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        # earlier versions wrote JSON with the exit code into a text
+        output = payload.get("output")
+        told = table_of(output) if isinstance(output, str) else {}
+        code = inside(told, "metadata.exit_code")
+        said = text_in(told.get("output")) if "output" in told else text_in(output)
+        yield returned(name, f"{said}\nexit code: {code}" if code else said)
+
+
+def _copilot(entry: Entry, about: About) -> Iterator[Event]:
+    data, kind = table_of(entry.get("data")), entry.get("type")
+    about.folder = text_at(data, "context.cwd") or about.folder
+    about.branch = text_at(data, "context.branch") or about.branch
+    name = data.get("toolCallId")
+    if kind == "user.message" or kind == "assistant.message":
+        role: Role = "user" if kind == "user.message" else "assistant"
+        yield Event(role, text_of(data), id=text_at(entry, "id"))
+    elif kind == "tool.execution_start":
+        yield called(name, data.get("toolName"), data.get("arguments"))
+    elif kind == "tool.execution_complete":
+        failed = data.get("success") is False or inside(data, "shellExecution.exitCode")
+        yield returned(name, text_in(data.get("result")) or data.get("error"), failed)
+
+
+def _gemini(entry: Entry, about: About) -> Iterator[Event]:
+    """Lines repeat: a message comes again with its calls, and all of them with a session that is
+    resumed. The importer knows messages by their ids."""
+    about.subagent = about.subagent or entry.get("kind") == "subagent"
+    if entry.get("type") not in _GEMINI_TYPES:
+        return
+    role: Role = "user" if entry["type"] == "user" else "assistant"
+    text, name = text_of(entry), text_at(entry, "id")
+    if text and (not name or name not in about.seen):
+        about.seen.add(name)
+        yield Event(role, text, id=name)
+    for call in entry.get("toolCalls") or ():
+        yield called(call.get("id"), call.get("name"), call.get("args"))
+        responses = [one.get("functionResponse") for one in call.get("result") or ()]
+        yield returned(call.get("id"), responses, call.get("status") == "error")
+
+
+def _gemini_session(path: Path) -> str:
+    """The file's name has only the beginning of the id that stands at its head."""
+    with path.open("rb") as file:
+        found = _GEMINI_ID.search(file.read(4096))
+    return found[1].decode() if found else path.stem
+
+
+_GEMINI_TYPES: Final = frozenset(("user", "gemini"))
+
+READERS: Final[Mapping[str, Callable[[Path], JsonLines]]] = {
+    "claude": lambda home: JsonLines(
+        "claude", home, "projects/*/*.jsonl",
+        re.compile(rb'"type":\s*"(?:user|assistant|summary|ai-title|custom-title)"'),
+        frozenset(("user", "assistant", "summary")), _claude,
+        lambda path: "" if path.stem.startswith("agent-") else path.stem,
+    ),
+    "codex": lambda home: JsonLines(
+        "codex", home, "sessions/*/*/*/rollout-*.jsonl",
+        re.compile(rb'"type":\s*"(?:response_item|session_meta|turn_context)"'),
+        frozenset(("session_meta", "response_item")), _codex,
+        lambda path: path.stem[-36:],
+    ),
+    "copilot": lambda home: JsonLines(
+        "copilot", home, "session-state/*/events.jsonl",
+        re.compile(rb'"type":\s*"(?:user\.m|assistant\.m|tool\.execution|session\.[srx])'),
+        frozenset(("session.start", "user.message", "assistant.message")), _copilot,
+        lambda path: path.parent.name,
+    ),
+    "gemini": lambda home: Gemini(
+        "gemini", home, "tmp/*/chats/session-*.json*",
+        re.compile(rb'"(?:sessionId|type)"'), _GEMINI_TYPES, _gemini, _gemini_session,
+    ),
+}  # fmt: skip
+"""The readers by client, each for the client's home."""
 
 
 def text_of(message: Any) -> str:
     """The words of a message; results of tools, pictures and thoughts are none."""
-    content = message.get("content") if isinstance(message, dict) else None
+    content = inside(message, "content")
     if isinstance(content, list):
         kinds = ("text", "input_text", "output_text", None)
         parts = [one for one in content if isinstance(one, dict) and one.get("type") in kinds]
@@ -372,7 +315,7 @@ def read_transcript(path: str, *, prompt: str = "", client: str = "") -> tuple[U
         return ()
     for name in sorted(READERS, key=lambda one: one != client):
         for size in (FIRST_BYTES, READ_BYTES):
-            said = _said(READERS[name], source, size)
+            said = _said(name, source, size)
             if len(said) > KEPT or size >= source.size:
                 break
         if said:
@@ -383,11 +326,11 @@ def read_transcript(path: str, *, prompt: str = "", client: str = "") -> tuple[U
     return ()
 
 
-def _said(reader: type[JsonLines], source: Source, size: int) -> list[Utterance]:
+def _said(client: str, source: Source, size: int) -> list[Utterance]:
     """The messages in the last ``size`` bytes of a file; replies in a row are one."""
     said: list[Utterance] = []
     try:
-        for event in _tail(reader, source, source.size - size):
+        for event in _tail(client, source, source.size - size):
             if event.kind == "user" and event.text:
                 said.append(Utterance(event.text))
             elif event.kind == "assistant" and event.text:
@@ -398,9 +341,9 @@ def _said(reader: type[JsonLines], source: Source, size: int) -> list[Utterance]
     return said
 
 
-def _tail(reader: type[JsonLines], source: Source, start: int) -> Iterator[Event]:
-    about = About(reader.client, source.session)
-    return reader(source.path.parent).read(source, max(start, 0), about)
+def _tail(client: str, source: Source, start: int) -> Iterator[Event]:
+    reader = READERS[client](source.path.parent)
+    return reader.read(source, max(start, 0), About(client, source.session))
 
 
 def shortened(text: str) -> str:
@@ -439,12 +382,12 @@ class Followed:
 
         Entries that ``knows`` denies are not of the library. Raises OSError and StoreError.
         """
-        reader, source = READERS.get(client), file_source(client, path, path.stem)
-        if reader is None or source is None:
+        source = file_source(client, path, path.stem)
+        if client not in READERS or source is None:
             return
         start = self._end if self._end <= source.size else 0  # it was written anew
         events = [Event("user", self._prompt, start)] if self._prompt else []
-        events += _tail(reader, source, max(start, source.size - READ_BYTES))
+        events += _tail(client, source, max(start, source.size - READ_BYTES))
         runs = [(said, name) for said, name in runs_in(events) if knows(name)]
         for prompt, entry in runs:
             uses.add(prompt, entry, "used")
