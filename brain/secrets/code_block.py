@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kds.brain.secrets.value_tests import DATA
-
-_OPENING: Final = re.compile(DATA["code"]["opening"], re.VERBOSE)
+from kds.brain.words.code_spans import fenced_spans
 
 _INLINE: Final = re.compile(r"(?<!`)(?P<fence>`{1,3})(?!`)(?P<code>[^`\n]+)(?P=fence)(?!`)")
 
@@ -20,7 +19,7 @@ _EXPRESSION: Final = re.compile(DATA["code"]["expression"], re.VERBOSE)
 _LONGEST_NAME: Final = 200
 """Characters between backticks. What is longer is data."""
 
-_LANGUAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]{0,15}")
+_LANGUAGE: Final = re.compile(r"[a-z][a-z0-9+#-]{0,15}")
 """What may stand in a mark as a language: the longest common name is 'objective-c++'."""
 
 _PLAIN_RUN: Final = 3
@@ -45,65 +44,33 @@ def summarise_code(text: str) -> str:
     [code: python, 2 lines]
     please
     """
-    lines = text.split("\n")
+    lines = _without_fences(text).split("\n")
     if len(lines) > 1:
-        if "```" in text or "~~~" in text:
-            lines = _without_fences(lines)
         lines = _without_plain_code(lines)
     return "\n".join(_INLINE.sub(_inline_mark, line) for line in lines)
 
 
 def _inline_mark(found: re.Match[str]) -> str:
     is_name = len(found["code"]) <= _LONGEST_NAME and not _EXPRESSION.search(found["code"])
-    return found[0] if is_name else _mark("", 1)
+    return found[0] if is_name else _mark(None, 1)
 
 
-def _without_fences(lines: Sequence[str]) -> list[str]:
-    kept: list[str] = []
+def _without_fences(text: str) -> str:
+    parts: list[str] = []
     at = 0
-    while at < len(lines):
-        opening = _opening(lines[at])
-        end, tail = _closing(lines, at + 1, opening["fence"]) if opening else (None, "")
-        if opening is None or (end is None and len(opening["info"].split()) > 1):
-            kept.append(lines[at])  # with the second: prose that talks of a fence
-            at += 1
-            continue
-        count = len(lines[at + 1 : end]) + tail.startswith("\n")
-        kept.append(opening["lead"] + _mark(opening["info"], count) + tail.lstrip("\n"))
-        at = len(lines) if end is None else end + 1
-    return kept
+    for span in fenced_spans(text):
+        inner = text[span.first_line : span.last_line]
+        lines = inner.count("\n") + (not inner.endswith("\n") and bool(inner))
+        known = span.language and _LANGUAGE.fullmatch(span.language)
+        ending = "\n" if text[: span.end].endswith("\n") else ""
+        parts += [text[at : span.fence], _mark(known and known[0], lines), ending]
+        at = span.end
+    return "".join((*parts, text[at:]))
 
 
-def _opening(line: str) -> re.Match[str] | None:
-    found = _OPENING.match(line) if "```" in line or "~~~" in line else None
-    if found is None or not found["lead"].strip(" \t>"):
-        return found
-    # After prose only backticks open a block, and only with a bare language behind them.
-    return found if found["fence"][0] == "`" and len(found["info"].split()) <= 1 else None
-
-
-def _closing(lines: Sequence[str], start: int, fence: str) -> tuple[int | None, str]:
-    """Find the line that ends a block: its index and what stays of it.
-
-    A tail that starts with a line feed says that the line has code before the fence.
-    """
-    for index, line in enumerate(lines[start:], start):
-        bare = line.lstrip(" \t>")
-        rest = bare.lstrip(fence[0]).strip()
-        if not bare.startswith(fence):
-            if line.rstrip().endswith(fence):
-                return index, "\n"
-        elif not rest:
-            return index, ""
-        elif len(rest.split()) > 1 and fence[0] not in rest:  # prose right behind the fence
-            return index, f" {rest}"
-    return None, ""
-
-
-def _mark(info: str, count: int) -> str:
-    language = _LANGUAGE.fullmatch(info.split()[0]) if info.split() else None
+def _mark(language: str | None, count: int) -> str:
     lines = "1 line" if count == 1 else f"{count} lines"
-    return f"[code: {language[0].lower()}, {lines}]" if language else f"[code: {lines}]"
+    return f"[code: {language}, {lines}]" if language else f"[code: {lines}]"
 
 
 def _without_plain_code(lines: Sequence[str]) -> list[str]:
@@ -117,7 +84,7 @@ def _without_plain_code(lines: Sequence[str]) -> list[str]:
         blank = next((at for at, one in enumerate(reversed(run)) if one.strip()), len(run))
         size = len(run) - blank  # blank lines at the end of a run are not part of it
         if sum(map(_is_code, run)) >= _PLAIN_RUN:
-            run[:size] = [_mark("", size)]
+            run[:size] = [_mark(None, size)]
         kept += (*run, line)
         run = []
     return kept[:-1]

@@ -13,6 +13,7 @@ _OPENING: Final = re.compile(
 _OPENING_BEHIND_PROSE: Final = re.compile(
     r"^(?P<lead>.*[ \t:(])(?P<fence>`{3,})(?P<info>[\w+#.-]*)$", re.MULTILINE
 )
+_FENCED: Final = (_OPENING, _OPENING_BEHIND_PROSE)
 _INDENTED: Final = re.compile(r"^(?:(?:[ ]{4}|\t).*\S.*(?:\n|\Z)(?:[ \t]*\n)*+){3,}", re.MULTILINE)
 """Fewer than three lines may be a quotation."""
 
@@ -46,8 +47,12 @@ class CodeSpan:
     end: int
     language: str | None
     file: str
+    fence: int
+    """Offset of the opening fence."""
     first_line: int
-    """Offset of the first line behind the fence."""
+    """Offset of the first line behind it."""
+    last_line: int
+    """Offset behind the last line before the closing fence."""
 
     def header(self, text: str) -> str:
         """Return the name of the file and the first definition, whichever there are."""
@@ -65,11 +70,15 @@ def code_spans(text: str) -> tuple[CodeSpan, ...]:
     """
     if not ("```" in text or "~~~" in text or "\n    " in text or "\n\t" in text):
         return ()
-    return tuple(_spans(text))
+    return tuple(_spans(text, (*_FENCED, _INDENTED)))
 
 
-def _spans(text: str) -> Iterator[CodeSpan]:
-    patterns = (_OPENING, _OPENING_BEHIND_PROSE, _INDENTED)
+def fenced_spans(text: str) -> Iterator[CodeSpan]:
+    """Yield the blocks between fences alone."""
+    return _spans(text, _FENCED if "```" in text or "~~~" in text else ())
+
+
+def _spans(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[CodeSpan]:
     starts = (found for pattern in patterns for found in pattern.finditer(text))
     end = 0
     unclosed: set[str] = set()  # fences that nothing closes from here on
@@ -97,15 +106,24 @@ def _fenced(text: str, opening: re.Match[str], unclosed: set[str]) -> CodeSpan |
         file = _file_before(lead if behind_prose else _line_before(text, opening.start()))
     if not file and (comment := _FILE_COMMENT.match(text, first_line)):
         file = comment[1]
-    end = min(closing.end() + 1, len(text)) if closing else len(text)
-    return CodeSpan(start, end, language, file, first_line)
+    end = last_line = len(text)
+    if closing:
+        end = closing.end() + text.startswith("\n", closing.end())
+        last_line = max(closing.start(), closing.end("code"))
+    fence_at = opening.start("fence")
+    return CodeSpan(start, end, language, file, fence_at, first_line, last_line)
 
 
 def _closing(fence: str) -> re.Pattern[str]:
-    """Return what ends a block: a line of the fence, or code with the fence right behind it."""
-    alone = rf"[ \t>]*{fence}{fence[0]}*[ \t>]*"
-    behind = rf"|(?![ \t>]*{fence}).*{fence}[ \t>]*" if fence[0] == "`" else ""
-    return re.compile(rf"(?<=\n)(?:{alone}{behind})$", re.MULTILINE)
+    """Return what ends a block: a line of the fence, also with prose or code right beside it."""
+    sign = fence[0]
+    alone = (
+        rf"[ \t>]*{fence}{sign}*(?:[ \t>]*$|(?=[ \t]+[^\s{sign}]+[ \t]+[^\s{sign}][^\n{sign}]*$))"
+    )
+    behind = (
+        rf"|(?![ \t>]*{fence})(?P<code>.*){fence}[ \t>]*$" if sign == "`" else "|(?P<code>(?!))"
+    )
+    return re.compile(rf"(?<=\n)(?:{alone}{behind})", re.MULTILINE)
 
 
 def _info(info: str) -> tuple[str | None, str]:
@@ -141,4 +159,5 @@ def _indented(text: str, found: re.Match[str]) -> CodeSpan | None:
         return None
     end = found.start() + len(found[0].rstrip())
     line_end = text.find("\n", end)
-    return CodeSpan(found.start(), line_end + 1 or len(text), None, "", found.start())
+    start, end = found.start(), line_end + 1 or len(text)
+    return CodeSpan(start, end, None, "", start, start, end)

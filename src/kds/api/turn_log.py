@@ -16,7 +16,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.environment import MEMORY
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.secrets.redaction import reveals, withheld
-from kds.brain.turn import Turn, rewriting_to_wire
+from kds.brain.turn import MS_DIGITS, Turn, plain
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
@@ -178,7 +178,7 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "unresolved": len(turn.unresolved),
         "switch": turn.context_switch,
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
-        **({} if turn.rewriting is None else {"rewriting": rewriting_to_wire(turn.rewriting)}),
+        **({} if turn.rewriting is None else {"rewriting": plain(turn.rewriting, digits=MS_DIGITS)}),
     }
 
 
