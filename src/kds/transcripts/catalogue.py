@@ -111,6 +111,7 @@ SESSIONS: Final = FileKind(
 AREA: Final = Area("kds_assistants", CONVERSATIONS.lock)
 """Where a server has the tables of CATALOGUE that all machines share."""
 
+_PLACES: Final = "SELECT name FROM place WHERE project_num = ?"
 _FORGET: Final = "INSERT INTO forgotten(mark) VALUES (?) ON CONFLICT(mark) DO NOTHING"
 _EXCLUDE: Final = "INSERT INTO excluded(path) VALUES (?) ON CONFLICT(path) DO NOTHING"
 
@@ -139,8 +140,8 @@ class Kept:
     """A session that is kept, with where it came from."""
 
     session: Session
-    folder: str
-    branch: str
+    folder: str = ""
+    branch: str = ""
 
     @property
     def client(self) -> str:
@@ -179,11 +180,9 @@ class ProjectStore(MemoryStore):
 
     def position(self, session_id: str) -> tuple[int, dict[str, str]]:
         """Return up to where a session was read, and what is known of it; 0 for a new one."""
-        with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT position, about FROM transcript WHERE session_id = ?", (session_id,)
-            ).fetchone()
-        return (row[0], json.loads(row[1])) if row else (0, {})
+        query = "SELECT position, about FROM transcript WHERE session_id = ?"
+        rows = _asked(self.database, query, (session_id,))
+        return (rows[0][0], json.loads(rows[0][1])) if rows else (0, {})
 
     def extend(self, about: About, messages: Sequence[Packed], position: int) -> int:
         """Add messages of a session, and note up to where it was read; returns how many are new.
@@ -219,25 +218,22 @@ class ProjectStore(MemoryStore):
         if ids is not None and not ids:
             return []
         named = "" if ids is None else f"WHERE id IN ({marks(ids)})"
-        with self.database.read() as connection:
-            rows = connection.execute(
-                f"SELECT {SESSION_COLUMNS}, about FROM session LEFT JOIN transcript "
-                f"ON session_id = id {named} ORDER BY updated_at DESC, num DESC", ids or (),
-            ).fetchall()  # fmt: skip
-        found = [(session_of(row[:-1]), json.loads(row[-1] or "{}")) for row in rows]
-        return [Kept(session, about.get("folder", ""), about.get("branch", ""))
-                for session, about in found]  # fmt: skip
+        query = (
+            f"SELECT {SESSION_COLUMNS}, about FROM session LEFT JOIN transcript "
+            f"ON session_id = id {named} ORDER BY updated_at DESC, num DESC"
+        )
+        rows = _asked(self.database, query, ids or ())
+        return [Kept(session_of(row), **json.loads(about or "{}")) for *row, about in rows]
 
-    def forget(self, sessions: Sequence[Session]) -> None:
+    def forget(self, sessions: Sequence[Kept]) -> None:
         """Delete sessions at once, down to their bytes."""
-        self._delete(sessions)
+        self._delete([one.session for one in sessions])
 
-    def take(self, other: "ProjectStore", goes: Callable[[str], bool] = lambda _: True) -> int:
-        """Copy sessions of another store that are not here yet; returns how many."""
-        taken = [one for one in other.kept() if goes(one.name)]
+    def take(self, other: "ProjectStore") -> int:
+        """Copy the sessions of another store that are not here yet; returns how many."""
+        taken = other.kept()
         for kept in taken:
-            about = About(kept.client, kept.name, kept.folder, kept.branch,
-                          title=kept.session.title)  # fmt: skip
+            about = About(kept.client, kept.name, kept.folder, kept.branch, kept.session.title)
             said = [Packed(one.role, one.content, one.at, one.id)
                     for one in other.messages(kept.session.id)]  # fmt: skip
             self.extend(about, said, other.position(kept.session.id)[0])
@@ -279,7 +275,7 @@ class AssistantMemory:
         self.server = shared
         if shared is not None:
             name = "/".join((str(shared), *shared.tenant))
-            self.folder /= f"server-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+            self.folder /= f"server-{_digest(name)[:16]}"
         self._file: Database | None = None
         self._tenancy: Tenancy | None = None
 
@@ -418,7 +414,7 @@ class AssistantMemory:
         remote = remote_of(root)
         query = "SELECT first_commit, project_num FROM clone WHERE remote = ?"
         for commit, number in self._common_rows(query, remote):
-            places = self.rows("SELECT name FROM place WHERE project_num = ?", number)
+            places = self.rows(_PLACES, number)
             there = any(Path(name.removeprefix("git:")).exists() for (name,) in places)
             if (remote or not there) and holds(root, commit):
                 return int(number)
@@ -431,21 +427,6 @@ class AssistantMemory:
             query = "INSERT INTO clone(remote, first_commit, project_num) VALUES (?, ?, ?) "
             query += "ON CONFLICT(remote, first_commit) DO NOTHING"
             self._change_common((query, remote, commit, project.num))
-
-    def join(self, project: Project, other: Project) -> int:
-        """Make two projects one, under the name of the first; returns how many sessions moved."""
-        with self.store_of(project) as store, self.stores([other]) as opened:
-            moved = sum(store.take(old) for _, old in opened)
-        self.change("UPDATE place SET project_num = ? WHERE project_num = ?",
-                    project.num, other.num)  # fmt: skip
-        self._change_common(
-            ("UPDATE clone SET project_num = ? WHERE project_num = ?", project.num, other.num),
-            ("UPDATE project SET wanted = ? WHERE num = ?",
-             int(project.wanted or other.wanted), project.num),
-        )  # fmt: skip
-        self._remove(other)  # first, so that what a kill leaves still belongs to a project
-        self._change_common(("DELETE FROM project WHERE num = ?", other.num))
-        return moved
 
     def path_of(self, project: Project) -> Path:
         """The file of a project, where files are used."""
@@ -525,7 +506,7 @@ class AssistantMemory:
         if not gone:
             return 0
         banned = self.banned()
-        marks = [forget_mark(one.name) for one in gone if not banned.has_folder(one.folder)]
+        marks = [_digest(one.name) for one in gone if not banned.has_folder(one.folder)]
         self._change_common(*((_FORGET, mark) for mark in marks))
         with self.file.write() as connection:
             query = "DELETE FROM source WHERE id = ?"
@@ -546,14 +527,14 @@ class AssistantMemory:
         with self.store_of(project) as store:
             left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)
             if left > 0 or self.server is not None:
-                store.forget([one.session for one in sessions])
+                store.forget(sessions)
         if left <= 0:
             self._remove(project)
 
     def _remove(self, project: Project) -> None:
         if self.server is not None:
             with self.store_of(project) as store:
-                store.forget([one.session for one in store.kept()])
+                store.forget(store.kept())
             return
         for file in (*all_files(self.path_of(project)), self.path_of(project)):
             PrivateFile(file).remove()
@@ -568,8 +549,7 @@ class AssistantMemory:
                             *((_EXCLUDE, path) for path in banned.folders))  # fmt: skip
         moved = 0
         for project in files.projects():
-            places = [name for (name,) in files.rows(
-                "SELECT name FROM place WHERE project_num = ?", project.num)]  # fmt: skip
+            places = [name for (name,) in files.rows(_PLACES, project.num)]
             target = self._project_for(project, places)
             with self.store_of(target) as store, files.stores([project]) as opened:
                 moved += sum(store.take(old) for _, old in opened)
@@ -607,7 +587,7 @@ class Banned:
 
     def has_session(self, session: str) -> bool:
         """Whether a session, by the client's own id, was forgotten."""
-        return forget_mark(session) in self.marks
+        return _digest(session) in self.marks
 
     def has_folder(self, folder: str) -> bool:
         """Whether the user wants nothing kept of a folder, or of one above it."""
@@ -615,9 +595,8 @@ class Banned:
                    for path in self.folders)  # fmt: skip
 
 
-def forget_mark(session: str) -> str:
-    """Return what is kept of the id of a forgotten session."""
-    return hashlib.sha256(session.encode()).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _asked(engine: Engine, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:

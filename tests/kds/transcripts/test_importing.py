@@ -344,7 +344,7 @@ def every(home: Path) -> Path:
         {"bubbleId": f"b{number}", "type": 1 + number % 2, "text": f"Message {number} of Cursor"}
         for number in range(6)
     ]
-    cursor_database(home, bubbles)
+    cursor_database(home, {"data": {"lastUpdatedAt": 1767225700000}, "bubbles": bubbles})
     return home
 
 

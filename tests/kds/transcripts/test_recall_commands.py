@@ -155,27 +155,3 @@ def test_only_what_was_said_lately(shop: Path, kds_call: Run, claude: Write) -> 
     told = kds_call(*QUESTION, "--since", "1h").out
     assert "5678" in told
     assert "1234" not in told
-
-
-def test_clones_that_were_joined_share_what_was_said_in_either(
-    shop: Path, kds_call: Run, claude: Write, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    refused(kds_call("memory", "join", "bank"), "unknown project 'bank'", "kds memory import")
-    clone = tmp_path / "again"
-    clone.mkdir()
-    claude("vault", "Which port has the vault?", "The vault has port 9999.", folder=str(clone))
-    kds_call("memory", "import", "--from", "claude,codex", "--all-projects")
-    monkeypatch.chdir(clone)
-    assert DECIDED not in kds_call(*QUESTION).out
-    told = data(kds_call("memory", "join", str(shop), "--json"))
-    assert (told["folder"], told["moved"]) == (str(clone), 2)
-    assert DECIDED in kds_call(*QUESTION).out
-    monkeypatch.chdir(shop)
-    assert "9999" in kds_call("recall", "port of the vault").out
-    assert len(data(kds_call("memory", "sources", "--json"))["projects"]) == 1
-    again = data(kds_call("memory", "import", "--from", "claude,codex", "--json"))
-    assert again["messages"] == {}
-    refused(kds_call("memory", "join", str(clone)), "is this project already")
-    refused(kds_call("memory", "join", "bank"), "unknown project 'bank'")
-    refused(kds_call("memory", "join", "all"), "'all' is every project", "kds memory sources")

@@ -28,7 +28,7 @@ from kds.brain.workspace import Workspace
 from kds.cli import base
 from kds.cli import output as out
 from kds.cli.command import asked_json
-from kds.cli.commands.recall import exclude, forget, import_, join, sources
+from kds.cli.commands.recall import exclude, forget, import_, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.output import counted, fields, say
 from kds.cli.terminal import shown, slow, tracked
@@ -68,7 +68,7 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-for one in (import_, sources, join, exclude, forget):
+for one in (import_, sources, exclude, forget):
     memory.add_command(one)
 
 

@@ -280,35 +280,6 @@ def sources(*, workspace: Workspace) -> None:
     )
 
 
-@base.command("kds memory join ~/shop")
-@click.argument("other")
-def join(*, other: str, workspace: Workspace) -> None:
-    """Make the repository you are in and OTHER (its name, or its folder) one project.
-
-    Clones are one by themselves: this is for shallow ones, and for worktrees that are gone.
-    """
-    with _opened(workspace) as (memory, folder):
-        if other == "all":
-            hint = "kds memory join FOLDER, for each; kds memory sources names them"
-            raise Refusal("'all' is every project, and one is joined at a time", hint)
-        found = _projects(memory, "", other)
-        if not found:
-            raise Refusal(f"unknown project '{other}'", NOTHING)
-        if len(found) > 1:
-            folders = ", ".join(one.folder for one in found)
-            raise Refusal(f"'{other}' names {len(found)} projects", f"give a folder: {folders}")
-        here = memory.project_of(folder, make=True)
-        if here is None or here == found[0]:
-            raise Refusal(f"'{other}' is this project already", "name another clone of it")
-        with memory.alone(), slow("joining"):
-            moved = memory.join(here, found[0])
-    there = found[0].folder
-    say(
-        {"project": here.name, "folder": here.folder, "joined": there, "moved": moved},
-        f"{there} is one project with {here.folder}; moved {counted(moved, 'session')}",
-    )
-
-
 @base.command("kds memory exclude ~/private")
 @click.argument("path", type=click.Path(path_type=Path))
 @base.flag("--undo", "Let it be imported again.")
