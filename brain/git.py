@@ -132,10 +132,11 @@ def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
     inside = "" if folder == brain else f"{brain.relative_to(folder).as_posix()}/"
     paths = {f"{inside}{name}": name for name in names}
     try:
-        listed = _git(folder, "--literal-pathspecs", "ls-files", "-z", "--", *paths)
-        tracked = {one.removeprefix(inside) for one in listed.split("\0") if one}
-        given = "\0".join((*paths, ""))
-        fields = _git(folder, "check-ignore", "-zvn", "--stdin", given=given).split("\0")
+        listed = run_git("-C", str(folder), "--literal-pathspecs", "ls-files", "-z", "--", *paths)
+        tracked = {one.removeprefix(inside) for one in os.fsdecode(listed).split("\0") if one}
+        given = os.fsencode("\0".join((*paths, "")))
+        asked = run_git("-C", str(folder), "check-ignore", "-zvn", "--stdin", given=given)
+        fields = os.fsdecode(asked).split("\0")
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error).encode()
         return Exposure(unknown=one_line(said.decode(errors="replace").partition("\n")[0]))
@@ -147,20 +148,29 @@ def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
     return Exposure(tuple(sorted(tracked)), tuple(through), one_line(rule))
 
 
-def _git(folder: Path, *arguments: str, given: str = "") -> str:
-    """What git prints about ``folder``. Raises OSError and SubprocessError."""
-    git = which("git")
-    if git is None:
+_SAFE: Final = {
+    **{"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"},
+    **{"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+}
+"""A repository's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, so
+that none of them runs. No object stands for another."""
+
+
+def run_git(*words: str, given: bytes = b"", timeout_s: float = TIMEOUT_S) -> bytes:
+    """Return what git prints. Raises OSError, ValueError and SubprocessError.
+
+    1 as its exit code is an answer: none was found.
+    """
+    if (git := which("git")) is None:
         raise FileNotFoundError("git is not installed")
     # A monitor of the file system is a program that the repository names: not for a question.
-    command = [git, "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
+    command = [git, "-c", "core.fsmonitor=false", *words]
     # Variables that git sets for its hooks name another repository, or another way to read.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environ |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
-    sent = given.encode(errors="surrogateescape")
     done = subprocess.run(
-        command, input=sent, capture_output=True, timeout=TIMEOUT_S, check=False, env=environ
-    )
-    if done.returncode not in (0, 1):  # of check-ignore 1 is: none is ignored
+        command, input=given, capture_output=True, timeout=timeout_s, check=False,
+        env=environ | _SAFE,
+    )  # fmt: skip
+    if done.returncode != 1:
         done.check_returncode()
-    return done.stdout.decode(errors="surrogateescape")
+    return done.stdout

@@ -10,24 +10,18 @@ told that was checked out.
 import hashlib
 import os
 import subprocess
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from kds.brain.environment import common_git_folder
+from kds.brain.git import run_git
 
 GIT_S: Final = 1.0
 HISTORY_S: Final = 5.0
 """For going through the history of a repository: that of Linux takes about a second."""
 CONFIG_CHARS: Final = 2**16
 """Of a repository's settings: the rest is not read."""
-
-_GIT_ENV: Final = {
-    "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"
-}  # fmt: skip
-"""A project's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, and no
-signature is checked, so that none of them runs. No object stands for another."""
 
 _BORROWING: Final = ("commondir", "objects/info/alternates")
 """Files in a git folder that name another one, whose objects git reads as well."""
@@ -57,22 +51,15 @@ def git_folder(folder: str) -> str:
 
 def git(*words: str, limit_s: float = GIT_S) -> bytes:
     """Return what git prints; nothing where it fails. No program that a project names is run."""
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-c", "core.fsmonitor=false", *words]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=limit_s, check=False, env=environ | _GIT_ENV,
-        )  # fmt: skip
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return b""
-    return done.stdout
+    with suppress(OSError, ValueError, subprocess.SubprocessError):
+        return run_git(*words, timeout_s=limit_s)
+    return b""
 
 
-def git_lines(*words: str, limit_s: float = GIT_S) -> Sequence[str]:
+def git_lines(*words: str, limit_s: float = GIT_S) -> list[str]:
     """Return the lines that git prints, without empty ones."""
-    return [
-        line for line in git(*words, limit_s=limit_s).decode(errors="replace").splitlines() if line
-    ]
+    lines = git(*words, limit_s=limit_s).decode(errors="replace").splitlines()
+    return [line for line in lines if line]
 
 
 def remote_of(root: str) -> str:
