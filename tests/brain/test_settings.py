@@ -1,107 +1,91 @@
 """Settings: a file, the environment over it, every fault at once, changes while KDS runs."""
 
 from datetime import timedelta
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kds.brain.settings import LiveConfig, SettingsError, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 
-
-def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:
-    place.settings_path.write_text("service:\n  auto: true\n  idle_minutes: 5\n")
-    assert load_settings(place, environ={}).service.auto
-    over = {"KDS_SERVICE_AUTO": "off", "KDS_SERVICE": "0"}
-    service = load_settings(place, environ=over).service
-    assert (service.enabled, service.auto, service.idle_minutes) == (False, False, 5)
+OWN = "model: {name: 'openai:small', timeout_s: 5}\nservice: {idle_minutes: 7}\n"
+PROJECT = "service: {auto: true, idle_minutes: 9}\nrewriting: {mode: rules-only}\n"
 
 
-def test_all_faults_are_reported_at_once_with_their_place(place: Workspace) -> None:
-    place.settings_path.write_text("service:\n  auto: maybe\n  ilde_minutes: 5\n")
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={"KDS_SERVICE_IDLE_MINUTES": "-1"})
-    places = [problem.where for problem in caught.value.problems]
-    assert places[0].endswith("settings.yaml:2")
-    assert places[1].endswith("settings.yaml:3")
-    assert places[2] == "$KDS_SERVICE_IDLE_MINUTES"
-    assert "idle_minutes" in caught.value.problems[1].hint
-
-
-@pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])
-def test_anything_but_a_settings_file_is_refused(place: Workspace, text: str) -> None:
-    place.settings_path.write_text(text)
-    with pytest.raises(SettingsError):
-        load_settings(place, environ={})
-
-
-def test_settings_of_the_memory_are_known_by_their_other_names_too(place: Workspace) -> None:
-    place.settings_path.write_text("RAG_HYBRID: false\nhistory_max_turns: 2\n")
-    settings = load_settings(place, environ={})
-    assert (settings.recall.hybrid, settings.memory.history_max_turns) == (False, 2)
+@pytest.fixture
+def environ(place: Workspace) -> dict[str, str]:
+    """An environment that names a file of the user's own."""
+    (place.root / "own.yaml").write_text(OWN)
+    return {"KDS_CONFIG": str(place.root / "own.yaml")}
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "field", "expected"),
+    ("text", "over", "expected"),
     [
-        ("KDS_MEMORY", "off", "enabled", False),
-        ("RAG_SUMMARY_FREQUENCY", "0", "summary_frequency", 0),
-        ("KDS_ENABLE_QUERY_REWRITING", "false", "enable_query_rewriting", False),
-        ("KDS_ENABLE_SESSION_MEMORY", "0", "enable_session_memory", False),
-        ("KDS_ENABLE_HISTORY_SUMMARIZATION", "no", "enable_history_summarization", False),
-        ("KDS_HISTORY_MAX_TURNS", "2", "history_max_turns", 2),
-        ("KDS_SESSION_MEMORY_TTL_HOURS", "0.5", "ttl", timedelta(minutes=30)),
+        # the user's own file holds everywhere, a workspace may set more, the environment wins
+        (PROJECT, {}, {"model.name": "openai:small", "model.timeout_s": 5, "service.auto": True}),
+        (PROJECT, {}, {"service.idle_minutes": 9, "rewriting.mode": "rules-only"}),
+        (PROJECT, {"KDS_SERVICE_AUTO": "off", "KDS_SERVICE": "0"},
+         {"service.enabled": False, "service.auto": False, "service.idle_minutes": 9}),
+        (PROJECT, {"KDS_MODEL": "ollama:tiny", "KDS_REWRITING": "model-first"},
+         {"model.name": "ollama:tiny", "rewriting.mode": "model-first"}),
+        # other names
+        ("RAG_HYBRID: false\nhistory_max_turns: 2\n", {},
+         {"recall.hybrid": False, "memory.history_max_turns": 2}),
+        ("", {"KDS_MEMORY": "off"}, {"memory.enabled": False}),
+        ("", {"RAG_SUMMARY_FREQUENCY": "0"}, {"memory.summary_frequency": 0}),
+        ("", {"KDS_ENABLE_QUERY_REWRITING": "false"}, {"memory.enable_query_rewriting": False}),
+        ("", {"KDS_ENABLE_SESSION_MEMORY": "0"}, {"memory.enable_session_memory": False}),
+        ("", {"KDS_ENABLE_HISTORY_SUMMARIZATION": "no"},
+         {"memory.enable_history_summarization": False}),
+        ("", {"KDS_HISTORY_MAX_TURNS": "2"}, {"memory.history_max_turns": 2}),
+        ("", {"KDS_SESSION_MEMORY_TTL_HOURS": "0.5"}, {"memory.ttl": timedelta(minutes=30)}),
     ],
-)
-def test_each_switch_of_the_memory_works_from_the_environment(
-    place: Workspace, name: str, value: str, field: str, expected: object
-) -> None:
-    assert getattr(load_settings(place, environ={name: value}).memory, field) == expected
-
-
-@pytest.mark.parametrize("name", ["RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"])
-def test_a_variable_that_is_wrong_is_named_as_it_was_set(place: Workspace, name: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={name: "perhaps"})
-    assert [problem.where for problem in caught.value.problems] == [f"${name}"]
-
-
-@pytest.mark.parametrize("text", ["recall: {rerank_beta: 0}\n", "RAG_RERANK_BETA: 0\n"])
-def test_weights_that_leave_nothing_are_refused_wherever_they_come_from(
-    place: Workspace, text: str
-) -> None:
+)  # fmt: skip
+def test_files_and_the_environment_set_what_they_say(
+    place: Workspace, environ: dict[str, str], text: str, over: dict[str, str],
+    expected: dict[str, Any],
+) -> None:  # fmt: skip
     place.settings_path.write_text(text)
-    with pytest.raises(SettingsError, match="nothing would be found"):
-        load_settings(place, environ={"RAG_RERANK_GAMMA": "0"})
-
-
-def test_the_users_own_file_holds_everywhere_and_a_workspace_may_set_more(place: Workspace) -> None:
-    own = place.root / "own.yaml"
-    own.write_text("model: {name: 'openai:small', timeout_s: 5}\nservice: {idle_minutes: 7}\n")
-    place.settings_path.write_text("service: {idle_minutes: 9}\nrewriting: {mode: rules-only}\n")
-    settings = load_settings(place, environ={"KDS_CONFIG": str(own)})
-    assert (settings.model.name, settings.model.timeout_s) == ("openai:small", 5)
-    assert (settings.service.idle_minutes, settings.rewriting.mode) == (9, "rules-only")
-    over = {"KDS_CONFIG": str(own), "KDS_MODEL": "ollama:tiny", "KDS_REWRITING": "model-first"}
-    settings = load_settings(place, environ=over)
-    assert (settings.model.name, settings.rewriting.mode) == ("ollama:tiny", "model-first")
+    settings = load_settings(place, environ=environ | over)
+    assert {name: attrgetter(name)(settings) for name in expected} == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "over", "places", "said"),
     [
-        ("learning: {enabled: false}\nmodel:\n  base_url: http://elsewhere.example/v1\n", 2),
-        ("recall:\n  embeddings: shutil:rmtree\n", 2),
-        ("RAG_EMBEDDINGS: os:getcwd\n", 1),
+        ("service:\n  auto: maybe\n  ilde_minutes: 5\n", {"KDS_SERVICE_IDLE_MINUTES": "-1"},
+         ["settings.yaml:2", "settings.yaml:3", "$KDS_SERVICE_IDLE_MINUTES"], "idle_minutes"),
+        ("[]", {}, ["settings.yaml:1"], ""),
+        ("service: 3", {}, ["settings.yaml:1"], ""),
+        ("service: {idle_minutes: .nan}", {}, ["settings.yaml:1"], ""),
+        ("a: b: c", {}, ["settings.yaml:1"], ""),
+        ("", {"RAG_TOKEN_BUDGET": "perhaps"}, ["$RAG_TOKEN_BUDGET"], ""),
+        ("", {"KDS_HISTORY_MAX_TURNS": "perhaps"}, ["$KDS_HISTORY_MAX_TURNS"], ""),
+        ("", {"KDS_MEMORY": "perhaps"}, ["$KDS_MEMORY"], ""),
+        # weights that leave nothing, wherever they come from
+        ("recall: {rerank_beta: 0}\n", {"RAG_RERANK_GAMMA": "0"},
+         ["the settings and the environment"], "nothing would be found"),
+        ("RAG_RERANK_BETA: 0\n", {"RAG_RERANK_GAMMA": "0"},
+         ["the settings and the environment"], "nothing would be found"),
+        # a workspace names no model and no code
+        ("learning: {enabled: false}\nmodel:\n  base_url: http://elsewhere.example/v1\n", {},
+         ["settings.yaml:2"], "own.yaml"),
+        ("recall:\n  embeddings: shutil:rmtree\n", {}, ["settings.yaml:2"], "own.yaml"),
+        ("RAG_EMBEDDINGS: os:getcwd\n", {}, ["settings.yaml:1"], "own.yaml"),
     ],
-)
-def test_a_workspace_names_no_model_and_no_code(place: Workspace, text: str, line: int) -> None:
+)  # fmt: skip
+def test_all_faults_are_reported_at_once_with_their_place(
+    place: Workspace, environ: dict[str, str], text: str, over: dict[str, str],
+    places: list[str], said: str,
+) -> None:  # fmt: skip
     place.settings_path.write_text(text)
     with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={"KDS_CONFIG": str(place.root / "own.yaml")})
-    (problem,) = caught.value.problems
-    assert problem.where.endswith(f"settings.yaml:{line}")
-    assert "own.yaml" in problem.hint
+        load_settings(place, environ=environ | over)
+    assert [one.where.rpartition("/")[2] for one in caught.value.problems] == places
+    assert said in str(caught.value)
 
 
 def test_the_own_file_is_where_the_system_keeps_settings(tmp_path: Path) -> None:
@@ -111,31 +95,25 @@ def test_the_own_file_is_where_the_system_keeps_settings(tmp_path: Path) -> None
     assert own_settings_path({"KDS_CONFIG": str(tmp_path / "x")}) == tmp_path / "x"
 
 
-def test_a_changed_file_or_environment_counts_at_once_and_is_read_once(place: Workspace) -> None:
-    environ: dict[str, str] = {}
-    live = LiveConfig(place, environ=environ)
-    assert live.current() is live.current()
-    assert live.settings.memory.enabled is None
-    place.settings_path.write_text("memory:\n  enabled: false\n")
-    assert live.settings.memory.enabled is False
-    place.settings_path.unlink()
-    assert live.settings.memory.enabled is None
-    environ["RAG_SUMMARY_FREQUENCY"] = "3"
-    assert live.settings.memory.summary_frequency == 3
-
-
-def test_settings_that_are_wrong_leave_the_last_good_ones_or_those_without_them(
+def test_a_change_counts_at_once_and_what_is_wrong_leaves_the_last_good_settings(
     place: Workspace,
 ) -> None:
-    live = LiveConfig(place, environ={})
+    environ: dict[str, str] = {}
+    live, broken = LiveConfig(place, environ=environ), LiveConfig(place, environ=environ)
+    assert live.current() is live.current()
     place.settings_path.write_text("memory: 3\n")
-    assert live.settings.memory.enabled is False  # the file may say so
-    assert live.problem is not None
-    place.settings_path.unlink()
-    assert live.settings.memory.enabled is None
-    place.settings_path.write_text("memory: 3\n")
-    assert live.settings.memory.history_max_turns == 10
-    assert live.problem is not None
-    place.settings_path.write_text("memory: {history_max_turns: 9}\n")
-    assert live.settings.memory.history_max_turns == 9
-    assert live.problem is None
+    assert broken.settings.memory.enabled is False  # the file may say so
+    assert broken.problem is not None
+    for text, enabled in (("", None), ("memory: {enabled: false}\n", False), ("", None)):
+        place.settings_path.write_text(text)
+        assert [one.settings.memory.enabled for one in (live, broken)] == [enabled] * 2
+        assert broken.problem is None
+    environ["RAG_SUMMARY_FREQUENCY"] = "3"
+    assert live.settings.memory.summary_frequency == 3
+    for text, turns, fault in (
+        ("memory: {history_max_turns: 9}\n", 9, False),
+        ("memory: 33\n", 9, True),
+        ("memory: {history_max_turns: 8}\n", 8, False),
+    ):
+        place.settings_path.write_text(text)
+        assert (live.settings.memory.history_max_turns, live.problem is not None) == (turns, fault)
