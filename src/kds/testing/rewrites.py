@@ -18,7 +18,7 @@ from kds.api.rehearsal import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.installation import load_extra
 from kds.brain.settings import LiveConfig
-from kds.brain.turn import Turn, Utterance, rewriting_to_wire
+from kds.brain.turn import MS_DIGITS, Turn, Utterance, plain
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.need import need
@@ -79,7 +79,7 @@ def outcome(example: RewriteExample, turn: Turn, ms: float) -> Row:
         "needed": not matches(example.query, example.rewrites),
         "changed": bare(turn.expanded) != bare(example.query),
         "why": list(turn.notes),
-        "model": turn.rewriting and rewriting_to_wire(turn.rewriting),
+        "model": plain(turn.rewriting, digits=MS_DIGITS),
         "ms": ms,
     }
 
