@@ -11,7 +11,7 @@ _OPENING: Final = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _OPENING_BEHIND_PROSE: Final = re.compile(
-    r"^(?P<lead>.*[ \t:(])(?P<fence>`{3,})(?P<info>[\w+#.-]*)$", re.MULTILINE
+    r"^(?P<lead>.*[ \t:(])(?P<fence>`{3,})(?P<info>[^\s`]*)$", re.MULTILINE
 )
 _FENCED: Final = (_OPENING, _OPENING_BEHIND_PROSE)
 _INDENTED: Final = re.compile(r"^(?:(?:[ ]{4}|\t).*\S.*(?:\n|\Z)(?:[ \t]*\n)*+){3,}", re.MULTILINE)

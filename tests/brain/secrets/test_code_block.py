@@ -17,6 +17,7 @@ from kds.brain.secrets.code_block import summarise_code
             "rename `foo` in this: [code: py, 1 line] please do",
         ),
         ("`a.py` and `b.py`, e.g. ```\na\n```", "`a.py` and `b.py`, e.g. [code: 1 line]"),
+        ("it is in ```3:5:src/a.cs\nx();\n```\nok", "it is in [code: 1 line]\nok"),
         ("see\n```py\na = 1```\nok", "see\n[code: py, 1 line]\nok"),
         ("```\na\n``` make it faster", "[code: 1 line] make it faster"),
         ("> ```\n> a\n> ```", "> [code: 1 line]"),
