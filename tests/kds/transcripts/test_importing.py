@@ -241,52 +241,23 @@ def test_a_repository_without_a_remote_is_itself_after_a_move_and_a_copy_is_anot
     assert memory.project_of(str(copy)) == first
 
 
-def borrowed(clone: Path, main: Path) -> None:
-    (clone / ".git/objects/info").mkdir(exist_ok=True)
-    (clone / ".git/objects/info/alternates").write_text(f"{main}/.git/objects\n")
+FORGED = {
+    "by its remote alone": "true",
+    "borrowed": "mkdir -p objects/info; echo $main/objects > objects/info/alternates",
+    "led elsewhere": "echo $main > commondir",
+    "linked objects": "rm -r objects; ln -s $main/objects objects",
+    "linked folder": "ln -s $main/objects/${first:0:2} objects/",
+    "linked pack": "git -C $main repack -adq; ln -s $main/objects/pack/* objects/pack/",
+    "another object": "mkdir -p objects/${first:0:2}; "
+    "cp objects/${own:0:2}/${own:2} objects/${first:0:2}/${first:2}",
+    "replaced object": "mkdir refs/replace; echo $own > refs/replace/$first",
+}
+"""What a folder that was unpacked has in its `.git` to pass for a clone."""
 
 
-def led_elsewhere(clone: Path, main: Path) -> None:
-    (clone / ".git/commondir").write_text(f"{main}/.git\n")
-
-
-def linked_objects(clone: Path, main: Path) -> None:
-    shutil.rmtree(clone / ".git/objects")
-    (clone / ".git/objects").symlink_to(main / ".git/objects")
-
-
-def linked_folder(clone: Path, main: Path) -> None:
-    name = git(main, "rev-parse", "HEAD")[:2]
-    (clone / ".git/objects" / name).symlink_to(main / ".git/objects" / name)
-
-
-def linked_pack(clone: Path, main: Path) -> None:
-    git(main, "repack", "-a", "-d", "-q")
-    for file in (main / ".git/objects/pack").iterdir():
-        (clone / ".git/objects/pack" / file.name).symlink_to(file)
-
-
-def another_object(clone: Path, main: Path) -> None:
-    name = git(main, "rev-parse", "HEAD")
-    path = clone / ".git/objects" / name[:2] / name[2:]
-    path.parent.mkdir(exist_ok=True)
-    own = git(clone, "rev-parse", "HEAD")
-    path.write_bytes((clone / ".git/objects" / own[:2] / own[2:]).read_bytes())
-
-
-def replaced_object(clone: Path, main: Path) -> None:
-    (clone / ".git/refs/replace").mkdir()
-    own = git(clone, "rev-parse", "HEAD")
-    (clone / ".git/refs/replace" / git(main, "rev-parse", "HEAD")).write_text(f"{own}\n")
-
-
-@pytest.mark.parametrize(
-    "forge",
-    [None, borrowed, led_elsewhere, linked_objects, linked_folder, linked_pack, another_object,
-     replaced_object],
-)  # fmt: skip
+@pytest.mark.parametrize("way", FORGED)
 def test_a_folder_that_names_the_remote_of_a_repository_cannot_pass_for_its_clone(
-    memory: AssistantMemory, repository: Path, forge: Callable[[Path, Path], None] | None
+    memory: AssistantMemory, repository: Path, way: str
 ) -> None:
     memory.project_of(str(repository), make=True)
     unpacked = repository.with_name("unpacked")
@@ -294,8 +265,14 @@ def test_a_folder_that_names_the_remote_of_a_repository_cannot_pass_for_its_clon
     git(unpacked, "init", "-q")
     git(unpacked, "commit", "--allow-empty", "-q", "-m", "y")
     git(unpacked, "remote", "add", "origin", "https://github.com/me/shop")
-    if forge:
-        forge(unpacked, repository)
+    commits = {
+        "first": git(repository, "rev-parse", "HEAD"),
+        "own": git(unpacked, "rev-parse", "HEAD"),
+    }
+    subprocess.run(
+        ["bash", "-ec", FORGED[way]], cwd=unpacked / ".git", check=True,
+        env=os.environ | commits | {"main": f"{repository}/.git"},
+    )  # fmt: skip
     assert memory.project_of(str(unpacked)) is None
 
 
