@@ -3,8 +3,8 @@
 A workspace's file may come with a cloned project. So it cannot name a model or a server, which
 would be told all that is said, nor code to run (docs/decisions/0013-settings-of-a-project.md).
 
-A `Config` is the settings and what was learned, frozen. `LiveConfig` hands out the one that holds
-now: it looks at the files and the environment, and loads again only what has changed.
+`LiveConfig` hands out the frozen `Config` that holds now: it looks at the files and the
+environment, and loads again only what has changed.
 """
 
 import os
@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -36,9 +36,6 @@ from kds.brain.workspace import (
     stamp_of,
 )
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
-
-if TYPE_CHECKING:  # redaction takes 50 ms to import: what was learned is read by who routes
-    pass
 
 IDLE_MINUTES: Final = 30.0
 """A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""

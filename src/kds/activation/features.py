@@ -71,23 +71,16 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\s+- |\n+")
 _MARKUP: Final = re.compile(r"^[#>*\-\s\d.]+")
 
 
-@cache
-def _words() -> dict[str, str]:
-    found: dict[str, str] = yaml.safe_load(
-        files(__package__).joinpath("words.yaml").read_text("utf-8")
-    )
-    return found
+_WORDS: Final[dict[str, str]] = yaml.safe_load(
+    files(__package__).joinpath("words.yaml").read_text("utf-8")
+)
+_STOP_WORDS: Final = frozenset(_WORDS["stop"].split())
 
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return a pattern of words.yaml; capitals count in code alone."""
-    return re.compile(_words()[name], 0 if name == "code" else re.IGNORECASE | re.MULTILINE)
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    return frozenset(_words()["stop"].split())
+    return re.compile(_WORDS[name], 0 if name == "code" else re.IGNORECASE | re.MULTILINE)
 
 
 def terms_of(text: str) -> list[str]:
@@ -97,7 +90,7 @@ def terms_of(text: str) -> list[str]:
     ['review', 'open', 'pull', 'request']
     """
     found = _WORD.findall(_CAMEL.sub(r"\1 \2", text).lower())
-    return [stem(word) for word in found if len(word) > 1 and word not in _stop_words()]
+    return [stem(word) for word in found if len(word) > 1 and word not in _STOP_WORDS]
 
 
 def sentences_of(text: str) -> list[str]:
