@@ -223,7 +223,7 @@ class ProjectStore(MemoryStore):
             f"ON session_id = id {named} ORDER BY updated_at DESC, num DESC"
         )
         rows = _asked(self.database, query, ids or ())
-        return [Kept(session_of(row), **json.loads(about or "{}")) for *row, about in rows]
+        return [Kept(session_of(row[:-1]), **json.loads(row[-1] or "{}")) for row in rows]
 
     def forget(self, sessions: Sequence[Kept]) -> None:
         """Delete sessions at once, down to their bytes."""
