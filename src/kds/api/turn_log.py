@@ -178,7 +178,7 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "unresolved": len(turn.unresolved),
         "switch": turn.context_switch,
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
-        **({} if turn.rewriting is None else {"rewriting": plain(turn.rewriting, digits=MS_DIGITS)}),
+        **({"rewriting": plain(turn.rewriting, digits=MS_DIGITS)} if turn.rewriting else {}),
     }
 
 
