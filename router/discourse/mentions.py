@@ -369,9 +369,11 @@ def _is_relational(words: Sequence[Word], phrase: Phrase) -> bool:
 
 
 def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
-    """ "the function of X": what is asked about is X; not "Section 2 of X"."""
+    """ "the function of X": what is asked about is X; not "a rollback of X", "Section 2 of X"."""
     numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
-    return not numbered and any(word.lower == "of" for word in words[phrase.end : phrase.end + 1])
+    new = phrase.determiner in {"a", "an"} and not _is_relational(words, phrase)
+    of_follows = any(word.lower == "of" for word in words[phrase.end : phrase.end + 1])
+    return of_follows and not numbered and not new
 
 
 def _is_person(analysis: Analysis, phrase: Phrase, verb: str, label: str) -> bool:

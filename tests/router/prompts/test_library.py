@@ -46,6 +46,8 @@ def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
     assert library.get("prompts/internal/work-planner.md") is planner
     assert library.for_intent("PLAN") is planner
     assert library.for_intent("DANCE") is None
+    with pytest.raises(DispatchError, match="did you mean 'work-planner'"):
+        library.get("work-planer")
 
 
 def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Path) -> None:
@@ -56,11 +58,6 @@ def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Pat
         "tester.md:7 absorbs unknown intent 'PLAM'",
         "tester.md:9 has a 'context' after unknown intent 'EXECUT'",
     ]
-
-
-def test_an_unknown_prompt_is_told_the_nearest(root: Path) -> None:
-    with pytest.raises(DispatchError, match="did you mean 'work-planner'"):
-        PromptLibrary.load(packaged=root).get("work-planer")
 
 
 def test_rendering_fills_in_the_inputs_alone(root: Path) -> None:
@@ -74,20 +71,15 @@ def test_rendering_fills_in_the_inputs_alone(root: Path) -> None:
 def test_a_file_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_path: Path) -> None:
     overlay = tmp_path / "workspace"
     agent(overlay, "work-planner", "PLAN", body="Mine: {{ message }}")
-    agent(overlay, "deployer", "DEPLOY")
+    agent(overlay, "deployer", "DEPLOY", body='{% include "shared/_rules.md" %}{{ message }}')
+    write(root, "shared/_rules.md", "packaged\n")
+    write(overlay, "shared/_rules.md", "mine\n")
     write(overlay, "notes/other.md", "not one of ours")
     library = PromptLibrary.load(overlay, packaged=root)
+    assert library.render(library.get("deployer"), {"message": "x"}) == "minex"
     assert library.render(library.get("work-planner"), {"message": "x"}) == "Mine: x"
     assert library.for_intent("DEPLOY") is not None
     assert library.for_intent("EXECUTE") is not None
-
-
-def test_a_partial_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_path: Path) -> None:
-    write(root, "shared/_rules.md", "packaged\n")
-    agent(root, "tester", "TEST", body='{% include "shared/_rules.md" %}{{ message }}')
-    write(tmp_path / "w", "shared/_rules.md", "mine\n")
-    library = PromptLibrary.load(tmp_path / "w", packaged=root)
-    assert library.render(library.get("tester"), {"message": "x"}) == "minex"
 
 
 def test_notes_of_the_project_in_our_folders_are_passed_over_and_named(
@@ -147,11 +139,14 @@ def test_problems_of_all_files_come_at_once(root: Path) -> None:
     ]
 
 
-def test_two_files_cannot_have_one_intent(root: Path, tmp_path: Path) -> None:
-    agent(tmp_path / "w", "my-planner", "PLAN")
+def test_two_files_cannot_have_one_intent_or_name(root: Path, tmp_path: Path) -> None:
+    path = agent(tmp_path / "w", "my-planner", "PLAN")
     assert problems(root, tmp_path / "w") == [
         f"my-planner.md:4 intent PLAN is already that of {root / 'internal/work-planner.md'}"
     ]
+    path.unlink()
+    write(root, "user/work-planner.md", "---\nname: work-planner\ndescription: d\n---\nx\n")
+    assert len(problems(root)) == 1
 
 
 @pytest.mark.parametrize(("link", "target"), [("shared/_leak.md", "_leak.md"), ("shared", "")])
@@ -177,11 +172,6 @@ def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:
     with pytest.raises(PromptFileError) as wrong:
         PromptLibrary.load(packaged=root)
     assert wrong.value.problems[-1].hint.startswith("did you mean 'expanded'?")
-
-
-def test_two_files_cannot_have_one_name(root: Path) -> None:
-    write(root, "user/work-planner.md", "---\nname: work-planner\ndescription: d\n---\nx\n")
-    assert len(problems(root)) == 1
 
 
 PROMPT = "---\nname: x\ndescription: d\n---\nHello\n"
@@ -210,27 +200,16 @@ BESIDE = ["examples are read from x.examples.yaml beside x.md", "kds-brain/rules
         ("kds-brain/rules/x.yml", RULES, ["kds-brain/rules/x.yaml"]),
         ("rules/x.yaml", RULES, ["kds-brain/rules/x.yaml"]),
         ("rules/x.yml", RULES, ["kds-brain/rules/x.yaml"]),
+        ("prompts/README.md", "# Our prompts\n", []),
+        ("prompts/marketing/launch.md", PROMPT, []),
+        ("prompts/internal/x.md", PROMPT, []),
+        ("rules/eslint.yaml", "extends: recommended\n", []),
+        ("kds-brain/rules/x.yaml", RULES, []),
     ],
 )
-def test_each_is_named_with_the_place_where_it_would_be_read(
+def test_a_stray_file_is_named_with_its_place_and_what_a_project_keeps_for_itself_is_not(
     tmp_path: Path, place: str, text: str, hints: list[str]
 ) -> None:
     found = strays(tmp_path, place, text)
-    assert [where for where, _, _ in found] == [f"{place}:1"]
+    assert [where for where, _, _ in found] == [f"{place}:1"] * bool(hints)
     assert all(hint in found[0][2] for hint in hints)
-
-
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        ("prompts/README.md", "# Our prompts\n"),
-        ("prompts/marketing/launch.md", PROMPT),
-        ("prompts/internal/x.md", PROMPT),
-        ("rules/eslint.yaml", "extends: recommended\n"),
-        ("kds-brain/rules/x.yaml", RULES),
-    ],
-)
-def test_what_a_project_keeps_for_itself_is_left_alone(
-    tmp_path: Path, place: str, text: str
-) -> None:
-    assert strays(tmp_path, place, text) == []

@@ -35,7 +35,7 @@ MOST = {
     "answer": 9, "name": 19, "injection": 6, "shape": 0, "language": 0, "negation": 7,
     "meaning": 79,
 }  # fmt: skip
-"""Lies of each kind that are taken, of 507. The names that are taken were said, of another thing;
+"""Lies of each kind that are taken, of 357. The names that are taken were said, of another thing;
 the meanings only somebody who understands them can tell apart."""
 
 BUTTON = "Make it purple", ("I want to add a FAB button", "A floating action button is planned.")

@@ -62,6 +62,15 @@ def expanded_turn(resolver: Resolver, *messages: str, **more: object) -> Turn:
     return need(make_expand(resolver).run(make_resolve(resolver).run(turn)))
 
 
+def asked(
+    resolver: Resolver, rewriter: CheckedRewriter, *messages: str, **more: object
+) -> tuple[str, str | None, bool | None]:
+    """The expansion of the last message, what became of asking, and whether it was kept before."""
+    turn = rewriter.rewrite(expanded_turn(resolver, *(messages or (VIEWS, SCROLLABLE)), **more))
+    told = turn.rewriting
+    return turn.expanded, told and told.outcome, told and told.cached
+
+
 def checked(
     *answers: str | BaseException | Callable[[], str],
     mode: Mode = "rules-first",
@@ -77,39 +86,36 @@ def checked(
 def test_after_a_failure_it_is_left_alone_for_a_while(resolver: Resolver) -> None:
     clock = Hands()
     rewriter, scripted = checked(OSError("down"), GOOD, clock=clock)
-    turns = [expanded_turn(resolver, VIEWS, SCROLLABLE)] * 2
-    outcomes = [rewriter.rewrite(turn).rewriting for turn in turns]
-    assert [one.outcome for one in outcomes if one] == ["failed", "resting"]
-    assert outcomes[1] is not None
-    assert outcomes[1].reason == "OSError"
+    assert asked(resolver, rewriter) == (SCROLLABLE, "failed", False)
+    resting = rewriter.rewrite(expanded_turn(resolver, VIEWS, SCROLLABLE)).rewriting
+    assert resting is not None
+    assert (resting.outcome, resting.reason) == ("resting", "OSError")
     clock.at += REST_S
-    assert rewriter.rewrite(turns[0]).expanded == GOOD
+    assert asked(resolver, rewriter) == (GOOD, "used", False)
     assert len(scripted.asked) == 2
 
 
-def test_an_answer_is_kept_and_checked_again(resolver: Resolver) -> None:
-    rewriter, scripted = checked(GOOD)
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    first, second = (rewriter.rewrite(turn) for _ in range(2))
-    assert first.expanded == second.expanded == GOOD
-    assert [one.rewriting.cached for one in (first, second) if one.rewriting] == [False, True]
-    assert len(scripted.asked) == 1
-
-
-def test_an_answer_that_is_turned_down_is_not_kept(resolver: Resolver) -> None:
+def test_an_answer_that_holds_is_kept_and_one_that_is_turned_down_is_not(
+    resolver: Resolver,
+) -> None:
     rewriter, scripted = checked("Make the Berlin view scrollable", GOOD)
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    first, second = (rewriter.rewrite(turn) for _ in range(2))
-    assert [one.rewriting.outcome for one in (first, second) if one.rewriting] == [
-        "rejected", "used",
-    ]  # fmt: skip
-    assert (second.expanded, len(scripted.asked)) == (GOOD, 2)
+    assert [asked(resolver, rewriter) for _ in range(3)] == [
+        (SCROLLABLE, "rejected", False),
+        (GOOD, "used", False),
+        (GOOD, "used", True),
+    ]
+    assert len(scripted.asked) == 2
+
+
+def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
+    rewriter, _ = checked("Make it scrollable.")
+    assert asked(resolver, rewriter) == (SCROLLABLE, "unchanged", False)
 
 
 def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
     rewriter, scripted = checked(GOOD)
     said = [f"Add the widget {number}" for number in range(9)]
-    rewriter.rewrite(expanded_turn(resolver, *said, VIEWS, SCROLLABLE))
+    asked(resolver, rewriter, *said, VIEWS, SCROLLABLE)
     ((history, message, _),) = scripted.asked
     assert [one.text for one in history] == [*said[4:], VIEWS]
     assert (len(history), message) == (HISTORY, SCROLLABLE)
@@ -118,52 +124,45 @@ def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
 def test_replies_are_seen_where_the_caller_knows_them(resolver: Resolver) -> None:
     rewriter, scripted = checked("Make the sidebar scrollable")
     history = (Utterance(VIEWS), Utterance("They share a sidebar.", "assistant"))
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE, history=history)
-    assert rewriter.rewrite(turn).expanded == "Make the sidebar scrollable"
+    found = asked(resolver, rewriter, VIEWS, SCROLLABLE, history=history)
+    assert found[0] == "Make the sidebar scrollable"
     assert scripted.asked[0][0] == history
 
 
-@pytest.mark.parametrize(
-    ("mode", "rewrite", "asked"),
-    [
-        ("rules-first", None, False),
-        ("rules-first", True, True),
-        ("model-first", None, True),
-        ("model-first", False, False),
-        ("rules-only", None, False),
-        ("rules-only", True, False),
-    ],
-)
-def test_who_is_asked_where_the_rules_know(
-    mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
-) -> None:
-    rewriter, scripted = checked("Make the FAB button purple", mode=mode)
-    turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple", rewrite=rewrite)
-    after = rewriter.rewrite(turn)
-    assert after.expanded == "Make the FAB button purple"
-    assert (bool(scripted.asked), after.rewriting is not None) == (asked, asked)
+KNOWN = "I want to add a FAB button", "Make it purple"
+OPEN = VIEWS, SCROLLABLE
+SWITCH = "Add a map", "Actually, let's build a login page first"
 
 
 @pytest.mark.parametrize(
-    ("mode", "rewrite", "asked"),
+    ("said", "mode", "rewrite", "is_asked"),
     [
-        ("rules-first", None, True),
-        ("model-first", None, True),
-        ("rules-first", False, False),
-        ("rules-only", None, False),
+        (KNOWN, "rules-first", None, False),
+        (KNOWN, "rules-first", True, True),
+        (KNOWN, "model-first", None, True),
+        (KNOWN, "model-first", False, False),
+        (KNOWN, "rules-only", None, False),
+        (KNOWN, "rules-only", True, False),
+        (OPEN, "rules-first", None, True),
+        (OPEN, "model-first", None, True),
+        (OPEN, "rules-first", False, False),
+        (OPEN, "rules-only", None, False),
+        (SWITCH, "model-first", True, False),
     ],
 )
-def test_who_is_asked_where_the_rules_abstain(
-    mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
+def test_who_is_asked_where_the_rules_know_and_where_they_abstain(
+    said: tuple[str, str], mode: Mode, rewrite: bool | None, is_asked: bool, resolver: Resolver
 ) -> None:
-    rewriter, scripted = checked(GOOD, mode=mode)
-    rewriter.rewrite(expanded_turn(resolver, VIEWS, SCROLLABLE, rewrite=rewrite))
-    assert bool(scripted.asked) is asked
+    good = "Make the FAB button purple" if said == KNOWN else GOOD
+    rewriter, scripted = checked(good, mode=mode)
+    expanded, outcome, _ = asked(resolver, rewriter, *said, rewrite=rewrite)
+    assert (bool(scripted.asked), outcome) == (is_asked, "used" if is_asked else None)
+    assert said != KNOWN or expanded == good
 
 
 def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
     rewriter, _ = checked("The FAB button is purple.", mode="model-first")
-    turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple")
+    turn = expanded_turn(resolver, *KNOWN)
     after = rewriter.rewrite(turn)
     assert (after.expanded, after.context_ref) == ("Make the FAB button purple", "FAB button")
     assert after.references == turn.references
@@ -179,21 +178,11 @@ def test_nobody_is_asked_about_a_message_that_hardly_needs_what_was_said(
     assert rewriter.rewrite(replace(turn, rewrite=True)).expanded == GOOD
 
 
-def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
-    rewriter, _ = checked("Make it scrollable.")
-    turn = rewriter.rewrite(expanded_turn(resolver, VIEWS, SCROLLABLE))
-    assert turn.rewriting is not None
-    assert (turn.rewriting.outcome, turn.expanded) == ("unchanged", SCROLLABLE)
-
-
 def test_what_is_asked_ahead_is_not_asked_again(resolver: Resolver) -> None:
     rewriter, scripted = checked(GOOD)
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    rewriter.ask_ahead(turn)
-    after = rewriter.rewrite(turn)
-    assert (after.expanded, len(scripted.asked)) == (GOOD, 1)
-    assert after.rewriting is not None
-    assert after.rewriting.cached is False
+    rewriter.ask_ahead(expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert asked(resolver, rewriter) == (GOOD, "used", False)
+    assert len(scripted.asked) == 1
 
 
 def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver) -> None:
@@ -242,10 +231,3 @@ def test_wrong_settings_cost_the_turn_nothing_and_are_told(resolver: Resolver) -
     assert after.rewriting is not None
     assert after.rewriting.outcome == "failed"
     assert "rewriting.mode is wrong" in after.notes[-1]
-
-
-def test_a_message_that_changes_the_topic_is_not_asked_about(resolver: Resolver) -> None:
-    rewriter, scripted = checked(GOOD, mode="model-first")
-    said = "Add a map", "Actually, let's build a login page first"
-    make_rewrite(lambda: rewriter).run(expanded_turn(resolver, *said, rewrite=True))
-    assert scripted.asked == []
