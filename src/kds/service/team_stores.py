@@ -27,7 +27,7 @@ from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore, Sta
 from kds.brain.memory.profile import ProfileTable
 from kds.brain.memory.sessions import Cleanup, Session
 from kds.brain.passages.store import Place
-from kds.brain.passages.values import Role
+from kds.brain.passages.values import Message, Role
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, each_file
 from kds.readers.reading import read_source
@@ -40,8 +40,8 @@ S = TypeVar("S")
 PERMITTED: Final[Mapping[str, Callable[..., Any]]] = {
     f"{place}.{name}": getattr(kind, name)
     for place, kind, names in (
-        ("memory", MemoryStore, "sessions find_session session messages summaries rename "
-         "set_document delete_session stats"),
+        ("memory", MemoryStore,
+         "find_session session summaries rename set_document delete_session stats"),
         ("entities", EntityTable, "load"),
         ("profile", ProfileTable, "consent events grant revoke use save"),
         ("documents", Documents, "documents document sections remove"),
@@ -49,6 +49,9 @@ PERMITTED: Final[Mapping[str, Callable[..., Any]]] = {
     for name in names.split()
 }  # fmt: skip
 """The methods that a person's commands may call at the service, on that person's own rows."""
+
+PAGE: Final = 500
+"""Sessions or messages of one answer: a longer one would hold up others."""
 
 _OPERATOR: Final = "its operator can, on a machine that names the database: kds help operations"
 
@@ -139,6 +142,33 @@ class TeamMemory(TeamStore):
     def __init__(self, service: TeamService) -> None:
         super().__init__(service)
         self.profile, self.entities = TeamStore(service, "profile"), TeamStore(service, "entities")
+
+    def sessions(self, *, limit: int = 50, offset: int = 0) -> tuple[Session, ...]:
+        """A page of the sessions, the one changed last first."""
+        found: list[Session] = []
+        while (most := min(limit - len(found), PAGE)) > 0:
+            at = offset + len(found)
+            page = self._call("sessions", tuple[Session, ...], limit=most, offset=at)
+            found += page
+            if len(page) < most:
+                break
+        return tuple(found)
+
+    def messages(
+        self, session: str, *, last: int | None = None, details: bool = False
+    ) -> tuple[Message, ...]:
+        """All messages of a session, or the last ones."""
+        found: tuple[Message, ...] = ()
+        while (most := PAGE if last is None else min(last - len(found), PAGE)) > 0:
+            before = found[0].seq if found else None
+            page = self._call(
+                "messages", tuple[Message, ...], session_id=session, last=most,
+                before_seq=before, details=details,
+            )  # fmt: skip
+            found = (*page, *found)
+            if len(page) < most:
+                break
+        return found
 
     def begin(self, session: str, title: str | None) -> None:
         """Begin a session of that id."""

@@ -50,8 +50,7 @@ class TeamSessionMemory(SessionMemory):
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the user at the service, the one changed last first."""
-        found: tuple[Session, ...] = self._store.sessions(limit=10_000)
-        return found
+        return self._store.sessions(limit=10_000)
 
     def new_session(self) -> str | None:
         """An id for a session that begins with its first message."""
@@ -59,10 +58,8 @@ class TeamSessionMemory(SessionMemory):
 
     def _newest(self, count: int, *, details: bool = False) -> tuple[Message, ...]:
         def read() -> tuple[Message, ...]:
-            said: tuple[Message, ...] = ()
-            if self.session and self._store.find_session(self.session) is not None:
-                said = self._store.messages(self.session, last=count)
-            return said
+            found = self._store.find_session(self.session) if self.session else None
+            return self._store.messages(found.id, last=count) if found else ()
 
         return self._tried("asked without what was said before", read, ())
 

@@ -106,8 +106,9 @@ def test_a_login_is_checked_kept_for_the_user_alone_shown_and_forgotten(
 
 
 def test_what_was_said_is_the_persons_own_at_the_service_and_nothing_stays_here(
-    logged_in: Callable[..., str], kds_call: Run, workspace: Path
+    logged_in: Callable[..., str], kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kds.service.team_stores.PAGE", 1)  # each answer has one message
     logged_in()
     assert data(kds_call("route", FAB, "--json"))["intent"] == "PLAN"
     assert "FAB button" in kds_call("route", "Make it purple").out

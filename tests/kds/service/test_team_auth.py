@@ -188,6 +188,8 @@ def test_a_zero_byte_in_a_name_is_the_callers_mistake(
     [
         ("memory.sessions", {"limit": 1}, 200),
         ("memory.sessions", {"limit": "many"}, 400),
+        ("memory.sessions", {"limit": 501}, 400),
+        ("memory.messages", {"session_id": "s"}, 400),
         ("memory.session", {"session_id": "s", "_": 1}, 400),
         ("memory.use_model", {"name": "x"}, 404),
         ("memory.__init__", {}, 404),

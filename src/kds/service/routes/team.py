@@ -26,20 +26,23 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import find_whole
 from kds.brain.documents.values import ALL, Content, Document, DocumentRecall, Source
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import EMPTY, Stats
+from kds.brain.memory.memory_store import EMPTY, MemoryStore, Stats
 from kds.brain.memory.profile import Profile
+from kds.brain.memory.sessions import Session
+from kds.brain.passages.values import Message
 from kds.brain.store.team import of_everybody
 from kds.brain.workspace import shared_database
 from kds.readers.reading import read_document, readable_kind
 from kds.readers.text import document_errors
 from kds.service.errors import ConflictError, ForbiddenError, NotServedError
 from kds.service.requests import JSON, PATH_LIMIT, TEXT_LIMIT, MessageText, Served, on_archivist
-from kds.service.team_stores import PERMITTED
+from kds.service.team_stores import PAGE, PERMITTED
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics import MetricsReport, read_report
 
 MOST: Final = 200  # hits of one search
 
+Page = Annotated[int, Field(ge=1, le=PAGE)]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
 
 router = APIRouter(tags=["team"])
@@ -80,8 +83,24 @@ def _store(served: ServedWorkspace, place: str) -> object:
     """The store of a person that a call is for."""
     if place == "documents":
         return served.queries.library.store
-    store = served.memory_if_any() or served.memory_for_writing()
+    store = _memory(served)
     return store if place == "memory" else getattr(store, place)
+
+
+def _memory(served: ServedWorkspace) -> MemoryStore:
+    return served.memory_if_any() or served.memory_for_writing()
+
+
+def _sessions(served: ServedWorkspace, limit: Page, offset: int = 0) -> tuple[Session, ...]:
+    return _memory(served).sessions(limit=limit, offset=offset)
+
+
+def _messages(
+    served: ServedWorkspace, session_id: str, last: Page, before_seq: int | None = None,
+    details: bool = False,
+) -> tuple[Message, ...]:  # fmt: skip
+    store = _memory(served)
+    return store.messages(session_id, last=last, before_seq=before_seq, details=details)
 
 
 def _delete_session(served: ServedWorkspace, session_id: str) -> None:
@@ -93,10 +112,10 @@ def _search(
     budget: int | None = None,
 ) -> Searched:  # fmt: skip
     """Search past conversations; the search is measured."""
-    store = served.memory_if_any() or served.memory_for_writing()
+    options, embedder = served.memory.config.settings.recall, served.queries.embedder.ready
     return search_memory(
-        store, query, options=served.memory.config.settings.recall, session=session, limit=limit,
-        budget=budget, embedder=served.queries.embedder.ready, surface="http",
+        _memory(served), query, options=options, session=session, limit=limit, budget=budget,
+        embedder=embedder, surface="http",
     )  # fmt: skip
 
 
@@ -136,6 +155,8 @@ def _remove_documents(served: ServedWorkspace, names: Sequence[str]) -> tuple[Do
 
 
 _INSTEAD: Final[Mapping[str, Callable[..., Any]]] = {
+    "memory.sessions": _sessions,
+    "memory.messages": _messages,
     "memory.delete_session": _delete_session,
     "memory.search": _search,
     "memory.figures": _figures,
