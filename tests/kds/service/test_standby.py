@@ -16,7 +16,7 @@ from kds.brain.store import postgres as module
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.team import Team
-from kds.brain.store.tenancy import tenant_number
+from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
 
@@ -52,7 +52,7 @@ def test_what_no_standby_has_confirmed_in_time_is_not_acknowledged(pair: Pair) -
     primary, standby = pair
     server = Server(following(*pair), timeout_s=0.5)
     number = tenant_number(server, ("acme", "ann", "shop"))
-    with PostgresStore(server, number) as store:
+    with PostgresStore(Tenancy(server, number)) as store:
         standby.stop()
         with pytest.raises(OutageError, match="for sure") as caught:
             store.create_session(session_id="s")
@@ -66,7 +66,7 @@ def test_what_no_standby_has_confirmed_in_time_is_not_acknowledged(pair: Pair) -
 def test_a_server_that_stands_still_keeps_nobody_waiting(pair: Pair) -> None:
     primary, _ = pair
     server = Server(primary.url, timeout_s=0.5)
-    with PostgresStore(server, tenant_number(server, ("acme", "ann", "shop"))) as store:
+    with PostgresStore(Tenancy(server, tenant_number(server, ("acme", "ann", "shop")))) as store:
         before = store.sessions()
         primary.send(signal.SIGSTOP)
         try:

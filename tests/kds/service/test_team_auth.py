@@ -106,7 +106,7 @@ def test_what_people_say_gets_vectors_in_the_background(
     service = office.start()
     numbers = [tenant_number(server, ("acme", name, "shop")) for name in ("ann", "bob")]
     for name, number in zip(("ann", "bob"), numbers, strict=True):
-        store, client = PostgresStore(server, number), office.client(name, service)
+        store, client = PostgresStore(Tenancy(server, number)), office.client(name, service)
         for count, said in enumerate((FAB, "Make it purple"), start=1):
             routed(client, said, conversation="c")
             done = partial(lambda store, count: _vectors(store) == [(count, 0)], store, count)
