@@ -143,19 +143,14 @@ def _names_fault(part: Part) -> bool:
         return True
     when = next((n for n, word in enumerate(said) if word in _WORDS["circumstances"]), 0)
     noun = next((n for n, word in enumerate(part) if word.pos == "ADP" or n == when > 0), 0)
-    if (
-        not noun
-        or "if" in said
-        or said[noun] in {"for", "to", "of"}
-        or not _DENYING.isdisjoint(said)
-    ):
+    if not noun or said[noun] in {"for", "to", "of"} or not _DENYING.isdisjoint(said):
         return False
     return said[0] in _WORDS["bad"] or _is_trouble(part[noun - 1])
 
 
 def _is_named_broken(part: Part) -> bool:
     """ "build broken", "login slow on staging": a noun and its fault, and nothing that has it."""
-    if len(part) < 2 or not readings(part[0].lower).noun or part[0].lower in _WORDS["handling"]:
+    if len(part) < 2 or not readings(part[0].lower).noun:
         return False
     faulty = part[1].lower in _WORDS["bad"] | _WORDS["unfit"]
     return faulty and (len(part) == 2 or part[2].pos in {"ADP", "ADV", "SCONJ"})
@@ -174,10 +169,10 @@ def _predicate(part: Part) -> int:
 def _is_finite(before: Word, word: Word, after: Part) -> bool:
     known = readings(word.lower)
     verb = word.pos == "VERB" or known.verb == word.lower
-    if not known.verb or before.pos in {"DET", "ADP", "AUX"} or before.lower == "to":
+    if not known.verb or before.pos in {"DET", "ADP", "AUX"}:
         return False
     if known.verb != word.lower and word.lower.endswith("s"):
-        taken = any(w.pos in {"DET", "PRON", "NUM"} or w.lower in _DENYING for w in after)
+        taken = any(w.pos in {"DET", "PRON", "NUM"} for w in after)
         behind = before.pos in {"ADV", "PART", "PRON", "NUM"} or before.lower == "longer"
         return word.tag == "VBZ" or behind or taken
     plural = before.lower.endswith("s") and before.pos in {"NOUN", "PROPN"}
@@ -191,7 +186,7 @@ def _balance(part: Part, start: int) -> int:
     ``start`` is where its predicate begins. The last quality counts; a negation turns it around.
     """
     said = {word.lower for word in part}
-    ended = not said.isdisjoint(_ENDED) or part[-1].lower in _STOPPED
+    ended = not said.isdisjoint(_ENDED)
     found, reach, denied = 0, 0, False
     for at, word in enumerate(part):
         if word.lower in _WORDS["circumstances"] and at > start:

@@ -102,10 +102,6 @@ class PromptLibrary:
         """The intents of messages that say the one before was misread, or badly done."""
         return frozenset(intent for intent, agent in self._by_intent.items() if agent.corrects)
 
-    def agent_of(self, intent: str) -> PromptFile:
-        """The agent of an intent, however that is cased; see `intent_named`."""
-        return self._by_intent[self.intent_named(intent)]
-
     def intent_named(self, given: str) -> str:
         """An intent as its agent spells it.
 

@@ -80,7 +80,7 @@ def test_polite_words_alone_stay(text: str) -> None:
 
 
 def test_where_a_pattern_stands_is_kept_for_the_notes(library: PromptLibrary) -> None:
-    agents = {"COMMIT": library.agent_of("COMMIT")}
+    agents = {"COMMIT": library.get("commit-handler")}
     (finding,) = find_patterns(agents, ["COMMIT"], ["commit this"])
     assert Path(finding.fired[0].where.partition(":")[0]).name == "commit-handler.md"
 
