@@ -343,7 +343,8 @@ class ConversationMemory:
         """
         if not self.flags.enabled or self.flags.summaries == "off":
             return None
-        return self._windows.summarise_now(session, self.summarizer)
+        newest = self.store.session(session).message_count
+        return self._windows.periodic(session, newest, replies=0, model=self.summarizer)
 
     def _catch_up(self, session: str, model: Summarizer | None) -> None:
         flags = self.flags

@@ -286,11 +286,6 @@ class Windows:
         if condensed or due:
             self.cover(session_id, last_seq, limit=limit, keep="always", model=model)
 
-    def summarise_now(self, session_id: str, model: Summarizer | None = None) -> Summary | None:
-        """Store a summary of what was said since the last periodic one; None: nothing was."""
-        newest = self._store.session(session_id).message_count
-        return self.periodic(session_id, newest, replies=0, model=model)
-
     def cover(
         self,
         session_id: str,

@@ -31,7 +31,7 @@ PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbi
 START_S = 10
 POOL = 2
 BACK_S = 8
-"""PgBouncer asks again after a fifth of a second; unless told to, after fifteen."""
+"""PgBouncer asks again after a tenth of a second; unless told to, after fifteen."""
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
 
