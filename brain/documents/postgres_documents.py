@@ -18,7 +18,6 @@ class PostgresDocuments(PostgresPassages, Documents):
 
     database: Tenancy
     area = DOCUMENTS
-    texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
     tables = ("document", "section", "chunk", "term", "embedding")
 

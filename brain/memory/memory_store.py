@@ -369,10 +369,6 @@ class PostgresStore(PostgresPassages, MemoryStore):
     database: Tenancy
     contradictions = CONTRADICTIONS
     tables = ("message", "chunk", "embedding")
-    texts = (
-        "SELECT chunk.id, header, substr(content, start + 1, length) AS body, "
-        "'' AS context, idents FROM chunk JOIN message ON message.num = chunk.message_num"
-    )
 
 
 class MemoryPlace(Place[MemoryStore]):

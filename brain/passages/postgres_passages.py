@@ -81,8 +81,6 @@ class PostgresPassages(PassageStore):
     database: Tenancy
     area: ClassVar[Area] = CONVERSATIONS
     index_columns = ("words", "size")
-    texts: ClassVar[str]
-    """Asks for id, header, body, context and idents of each passage: what the index knows of it."""
     contradictions: ClassVar[Mapping[str, str]]
     """What may not be, and the question that counts how often it is."""
     tables: ClassVar[tuple[str, ...]]
@@ -248,9 +246,8 @@ class PostgresPassages(PassageStore):
 
     def index_range(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
         """Put the passages from one id to another into the index; their holder counts the words."""
-        rows = connection.execute(
-            f"SELECT * FROM ({self.texts}) AS text WHERE id BETWEEN ? AND ?", ids
-        ).fetchall()
+        query = "SELECT id, header, body, context, idents FROM chunk_text WHERE id BETWEEN ? AND ?"
+        rows = connection.execute(query, ids).fetchall()
         ready = [(*self.indexed(columns), chunk_id) for chunk_id, *columns in rows]
         connection.executemany(
             "UPDATE chunk SET words = CAST(? AS tsvector), size = ? WHERE id = ?", ready

@@ -78,3 +78,8 @@ END $$;
 
 REVOKE ALL ON FUNCTION kds.frequencies, kds.newest FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION kds.frequencies, kds.newest TO kds_member;
+
+CREATE OR REPLACE VIEW kds.chunk_text WITH (security_invoker = true) AS
+SELECT chunk.id, chunk.header, substr(message.content, chunk.start + 1, chunk.length) AS body,
+  '' AS context, chunk.idents
+FROM kds.chunk JOIN kds.message ON message.num = chunk.message_num;
