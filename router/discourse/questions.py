@@ -29,6 +29,7 @@ BRIEF: Final = 4
 KEPT: Final = 256
 """Questions kept, as analyses are."""
 
+_PEOPLE: Final = frozenset("i you we he she they who".split())
 _CONDITIONS: Final = frozenset("if when unless once whenever".split())
 _ADVERBIAL: Final = frozenset("why when where".split())
 _MANNER: Final = words("qualities", "manner")
@@ -153,8 +154,8 @@ class Question:
     @property
     def is_agentive(self) -> bool:
         """Somebody does something: the subject is a person, a role, or one who does things."""
-        mention = self.subject_mention
-        return mention is not None and acts(mention)
+        mention, opening = self.subject_mention, self.subject_text.partition(" ")[0].lower()
+        return opening in _PEOPLE or (mention is not None and acts(mention))
 
     @property
     def is_plural(self) -> bool:
