@@ -113,8 +113,10 @@ class Worker:
         job: Future[_Result] | None = None
 
         def end_later(_: object) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and with it all that waited
+            try:
                 loop.call_soon_threadsafe(self._end, own)
+            except RuntimeError:  # the loop has ended, and with it all that waited
+                self._running.remove(own)
 
         try:
             await own.turn
