@@ -6,7 +6,8 @@ a language model may be asked then, and only then (`rewriting`).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kds.router.discourse.history import Moment
@@ -16,7 +17,6 @@ from kds.router.english import table, words
 from kds.router.language import closed_class as cc
 from kds.router.language.analysis import ANALYSED_CHARS
 from kds.router.language.lexicon import readings
-from kds.router.references.nouns import stands_for_one_of_two
 from kds.router.references.ruleset import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, Span, covered
 
@@ -27,8 +27,6 @@ _DUMMY: Final = re.compile(
     r"(?:that|this|these|those|one) (?!and\b|or\b|in\b|on\b|at\b|for\b|so\b|by\b)[a-z]+)\b",
     re.I,
 )
-_SINGULAR: Final = frozenset({"it", "its", "this", "that"})
-_HAPPENING: Final = frozenset({"happen", "occur"})
 _BY_PRODUCTS: Final = words("nouns", "by_products")
 _USUAL_NOUNS: Final = table("preferences")["noun_first"]
 _PUTTING_RIGHT: Final = re.compile(
@@ -37,37 +35,131 @@ _PUTTING_RIGHT: Final = re.compile(
 _CREATING: Final = words("verbs", "creating") | {"make"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A singular pronoun at word ``i`` that is about to be taken for ``chosen``."""
+
+    scene: Scene
+    i: int
+    need: Need
+    chosen: Mention
+    moment: Moment
+    """The newest message that names anything: "go ahead" names nothing."""
+
+    @property
+    def asked(self) -> bool:
+        return self.need.mood == "question"
+
+    @property
+    def preferred(self) -> bool:
+        """Whether the verb or the quality goes with the thing."""
+        need = self.need
+        return self.scene.knowledge.prefers(need.verb, need.complement, self.chosen)
+
+    def known(self) -> Iterator[Mention]:
+        """What was said of the same thing."""
+        return (m for m in self.scene.discourse.mentions() if m.same_thing(self.chosen))
+
+
 def reservation(scene: Scene, i: int, choice: Choice) -> str:
     """Why the word at ``i`` is rather left than taken for the choice; "" for no reason."""
-    chosen, mood = choice.mention, scene.clause(i).mood
-    if scene.lower(i) in {"this", "that"} and chosen.number == "pl":
+    chosen, said = choice.mention, scene.lower(i)
+    if said in {"this", "that"} and chosen.number == "pl":
         return "it is several, and one is meant"
-    # "go ahead" names nothing
     moment = next((m for m in reversed(scene.discourse.moments) if m.mentions), None)
-    if moment is None or scene.lower(i) not in _SINGULAR:
+    if moment is None or said not in {"it", "its", "this", "that"}:
         return ""
-    need = scene.need_at(i, AntecedentNeed())
-    if need.verb in _HAPPENING:
-        return "an event is not a thing"
-    if mood == "question" and scene.lower(i - 1) == "do":
-        return "an action is not a thing"
-    if _PUTTING_RIGHT.search(moment.analysis.text) and not chosen.is_name:
-        return "the message before puts a value right"
-    return "" if mood == "question" else _of_substance(scene, i, need, chosen, moment)
+    case = _Case(scene, i, scene.need_at(i, AntecedentNeed()), chosen, moment)
+    return next((reason for reason, holds in _VETOES if holds(case)), "")
 
 
-def _of_substance(scene: Scene, i: int, need: Need, chosen: Mention, moment: Moment) -> str:
-    if _is_hardly_a_thing(chosen):
-        return f"'{chosen.text}' is hardly a thing"
-    if _is_by_product(scene, need, chosen):
-        return f"'{chosen.text}' was made for something else"
-    alone = i not in scene.analysis.phrase_at  # not "its error messages"
-    judging = alone and need.role in {"subj", "none"} and judged(scene.analysis, i)
-    if judging and not _is_established(scene, chosen):
-        return "what was done may be meant"
-    if scene.is_destructive and _has_rival(scene, need, chosen, moment):
-        return "of two things one would be destroyed"
-    return "something newer may be meant" if _is_passed(scene, need, chosen) else ""
+def _is_hardly_a_thing(case: _Case) -> bool:
+    """ "drop" of "drag and drop", "long" of "too long": one word, as often a verb or an adjective,
+    that is usually no noun, where nothing is made.
+    """
+    mention = case.chosen
+    plain = mention.determiner == "" and not mention.modifiers and mention.head_text.islower()
+    if case.asked or not plain or mention.kind or mention.label or mention.number == "pl":
+        return False
+    word = readings(mention.head)
+    other = bool(word.adjective) or word.verb == mention.head
+    return other and mention.verb not in {*_CREATING, "use"} and mention.head not in _USUAL_NOUNS
+
+
+def _is_by_product(case: _Case) -> bool:
+    """ "Add a test for the parser": the talk is still about the parser, unless the verb is one for
+    tests ("run it")."""
+    mention = case.chosen
+    if case.asked or mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
+        return False
+    said = case.scene.discourse.moments[mention.turn].mentions
+    return any(m.start >= mention.end and m.prep for m in said) and not case.preferred
+
+
+def _is_only_means(case: _Case) -> bool:
+    """ "Does it work with a keyboard?": nobody has one, and no command changes it."""
+    asked = (m.mood == "question" and m.prep and m.determiner in {"a", "an"} for m in case.known())
+    return not case.asked and all(asked)
+
+
+def _judges_a_deed(case: _Case) -> bool:
+    """ "It's too slow", of what was not brought up as a thing: what was done may be meant."""
+    alone = case.i not in case.scene.analysis.phrase_at  # not "its error messages"
+    if case.asked or not alone or case.need.role not in {"subj", "none"}:
+        return False
+    established = any(m.brought_up or m.topic or m.verb in _CREATING for m in case.known())
+    return judged(case.scene.analysis, case.i) and not established
+
+
+def _destroys_one_of_two(case: _Case) -> bool:
+    """Another thing of the same message may be meant; not where the verb goes with one alone."""
+    if case.asked or not case.scene.is_destructive:
+        return False
+    prefers, verb = case.scene.knowledge.prefers, case.need.verb
+    choosy = prefers(verb, "", case.chosen)
+    return any(
+        other.number == case.chosen.number
+        and not (is_time(other) or other.same_thing(case.chosen))
+        and (not choosy or prefers(verb, "", other))
+        for other in case.moment.mentions
+    )
+
+
+def _is_passed(case: _Case) -> bool:
+    """Another thing was brought up after it, and goes with the verb as well. What one is told to
+    use is the means."""
+    knowledge, need = case.scene.knowledge, case.need
+    named = max((m.turn for m in case.known()), default=case.chosen.turn)
+    return not case.asked and any(
+        m.turn > named
+        and m.brought_up
+        and m.number == case.chosen.number
+        and m.verb != "use"
+        and (not case.preferred or knowledge.prefers(need.verb, need.complement, m))
+        for moment in case.scene.discourse.moments
+        for m in moment.mentions
+    )
+
+
+_VETOES: Final[tuple[tuple[str, Callable[[_Case], bool]], ...]] = (
+    ("an event is not a thing", lambda case: case.need.verb in {"happen", "occur"}),
+    (
+        "an action is not a thing",
+        lambda case: case.asked and case.scene.lower(case.i - 1) == "do",
+    ),
+    (
+        "the message before puts a value right",
+        lambda case: (
+            bool(_PUTTING_RIGHT.search(case.moment.analysis.text)) and not case.chosen.is_name
+        ),
+    ),
+    ("it is hardly a thing", _is_hardly_a_thing),
+    ("it was made for something else", _is_by_product),
+    ("it was only asked about", _is_only_means),
+    ("what was done may be meant", _judges_a_deed),
+    ("of two things one would be destroyed", _destroys_one_of_two),
+    ("something newer may be meant", _is_passed),
+)
 
 
 def borrows_pronoun(text: str, message: str) -> bool:
@@ -76,57 +168,6 @@ def borrows_pronoun(text: str, message: str) -> bool:
     """
     said = {word.lower() for word in _PLAIN.findall(message)}
     return any(word.lower() not in said for word in _PLAIN.findall(_DUMMY.sub("", text)))
-
-
-def _is_by_product(scene: Scene, need: Need, mention: Mention) -> bool:
-    """ "Add a test for the parser": the talk is still about the parser, unless the verb is one for
-    tests ("run it")."""
-    if mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
-        return False
-    said = scene.discourse.moments[mention.turn].mentions
-    made_for = any(m.start >= mention.end and m.prep for m in said)
-    return made_for and not scene.knowledge.prefers(need.verb, need.complement, mention)
-
-
-def _has_rival(scene: Scene, need: Need, mention: Mention, moment: Moment) -> bool:
-    """Another thing of the same message, unless the verb goes with the chosen one alone."""
-    prefers = scene.knowledge.prefers
-    choosy = prefers(need.verb, "", mention)
-    return any(
-        other.number == mention.number and not is_time(other) and not other.same_thing(mention)
-        for other in moment.mentions
-        if not choosy or prefers(need.verb, "", other)
-    )
-
-
-def _is_established(scene: Scene, mention: Mention) -> bool:
-    """Brought up as a thing before, by "add a map"; asked about, or said to be something."""
-    return any(
-        known.same_thing(mention) and (known.brought_up or known.topic or known.verb in _CREATING)
-        for known in scene.discourse.mentions()
-    )
-
-
-def _is_hardly_a_thing(mention: Mention) -> bool:
-    """ "drop" of "drag and drop", "long" of "too long": one word, as often a verb or an adjective,
-    that is usually no noun, where nothing is made.
-    """
-    plain = mention.determiner == "" and not mention.modifiers and mention.head_text.islower()
-    if not plain or mention.kind or mention.label or mention.number == "pl":
-        return False
-    word = readings(mention.head)
-    other = bool(word.adjective) or word.verb == mention.head
-    return other and mention.verb not in {*_CREATING, "use"} and mention.head not in _USUAL_NOUNS
-
-
-def _is_passed(scene: Scene, need: Need, chosen: Mention) -> bool:
-    """Another thing was brought up after it, and nothing but salience says that it is meant. What
-    one is told to use is the means."""
-    said = [m for moment in scene.discourse.moments for m in moment.mentions]
-    named = max((m.turn for m in said if m.same_thing(chosen)), default=chosen.turn)
-    newer = (m for m in said if m.turn > named and m.brought_up and m.number == chosen.number)
-    passed = any(m.verb != "use" for m in newer)
-    return passed and not scene.knowledge.prefers(need.verb, need.complement, chosen)
 
 
 ELLIPTIC_WORDS: Final = 9
@@ -138,7 +179,6 @@ _REST: Final = re.compile(
     re.IGNORECASE,
 )
 """What is said of several things, without a noun of its own."""
-_FALSE_ONES: Final = frozenset("no every any some each which what".split())
 _ASKING_AGAIN: Final = frozenset({*cc.WH, "and", "or", "but", "so", "same", "any"})
 _NOMINAL: Final = frozenset({"NOUN", "PROPN", "PRON"})
 
@@ -174,28 +214,25 @@ def _pointing(scene: Scene, rules: Sequence[Rule]) -> Iterator[Span]:
             while scene.pos(start - 1) in {"DET", "ADJ", "NUM"}:
                 start -= 1
             yield scene.chars(start, i + 1)
+    known = {one.head for one in scene.discourse.mentions()}
     for phrase in scene.analysis.phrases:  # "that file", when nothing was called a file yet
-        if phrase.determiner not in cc.DEMONSTRATIVES or phrase.end - phrase.start < 2:
-            continue
-        known = {one.head for one in scene.discourse.mentions()}
-        for mention in (m for m in scene.mentions if m.start == phrase.start):
-            named = mention.parts or mention.kind or is_time(mention)
-            if not named and mention.head not in known:
+        if phrase.determiner in cc.DEMONSTRATIVES and phrase.end - phrase.start > 1:
+            mention = next((m for m in scene.mentions if m.start == phrase.start), None)
+            named = mention is None or mention.kind or is_time(mention) or mention.head in known
+            if not named:
                 yield scene.chars(phrase.start, phrase.end)
-            break
     yield from (match.span() for match in _REST.finditer(text))
 
 
 def _points(scene: Scene, i: int) -> bool:
     """ "one", "both", "either", "there" and, in a question, "that" and "else" without a noun."""
-    word, lower, after = scene.words[i], scene.lower(i), scene.pos(i + 1)
+    word, lower, before, after = scene.words[i], scene.lower(i), scene.pos(i - 1), scene.pos(i + 1)
     if lower in {"one", "ones"}:
-        told = scene.lower(i - 1) not in _FALSE_ONES and scene.pos(i - 1) not in {"ADP", ""}
-        return told and word.pos == "PRON"
-    if lower == "either":
-        return stands_for_one_of_two(scene, i)
+        return word.pos == "PRON" and before not in {"ADP", ""}
     if lower == "both":
-        return i not in scene.analysis.phrase_at or scene.lower(i + 1) == "of"
+        return i not in scene.analysis.phrase_at
+    if lower == "either":
+        return after in {"AUX", "VERB"}
     if lower == "there":
         return word.pos == "ADV" and i > 0 and after not in {"AUX", "VERB"}
     clause = scene.clause(i)
@@ -204,7 +241,7 @@ def _points(scene: Scene, i: int) -> bool:
     alone = word.pos in {"PRON", "DET"} and lower in cc.DEMONSTRATIVES
     behind = (w.pos for w in scene.words[i + 1 :] if w.pos not in {"ADJ", "NUM"})
     named = next(behind, "") in {"NOUN", "PROPN"}
-    return (alone and not named and scene.pos(i - 1) not in _NOMINAL) or (lower == "else" and i > 0)
+    return (alone and not named and before not in _NOMINAL) or (lower == "else" and i > 0)
 
 
 def _leans(scene: Scene) -> bool:

@@ -1,19 +1,15 @@
-"""Messages that leave out what was said before: "What about X?", "No, green", "Why?", "do that".
-
-Two questions that differ in one part ask for the same quantity of two things. What is compared
-is that quantity: the notice of the Servicer with the notice of the Trustee, not the parties.
-"""
+"""Messages that leave out what was said before: "What about X?", "No, green", "Why?", "do that"."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mentions import agency, mentions_in
-from kds.router.discourse.questions import Question, difference, last_question, questions
+from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.questions import Question, last_question, questions
 from kds.router.discourse.slots import (
     NUMBER,
     SAME_KIND,
@@ -25,7 +21,7 @@ from kds.router.discourse.slots import (
 )
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import readings, singular
+from kds.router.language.lexicon import is_plural, readings, singular
 from kds.router.language.words import Analysis, Word
 from kds.router.references.caution import borrows_pronoun
 from kds.router.references.rendering import bare_text
@@ -44,7 +40,6 @@ _WISH: Final = re.compile(
 _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _MAKING: Final = re.compile(r"\bmake (?:that|it)$", re.I)
-_ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
 _VERSION: Final = re.compile(r"^v?\d+\.\d+")
 _FROM_TO: Final = re.compile(
@@ -60,9 +55,6 @@ _COMMANDS: Final = frozenset({"imperative", "statement"})
 _PRONOUNS: Final = frozenset("it they he she that this these those".split())
 _AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
 _ALLOWED: Final = re.compile(r"(?:\w+ed|able) to (?P<deed>.+)")
-_COPULAS: Final = frozenset({"is", "are", "was", "has", "have", "would"})
-_MEASURES: Final = words("qualities", "degrees")
-_AMOUNTS: Final = words("nouns", "amounts")
 
 
 def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -88,28 +80,33 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     """The last question with the fragment in it; "" when it has no place for it."""
     said, verb = fragment.text.lower(), readings(fragment.text.lower()).verb
     addressed = question.subject_text.lower() in {"you", "we"}
-    if addressed and not fragment.prep and verb == said:
-        return ""  # "Can you build it?" + "and test": a request for one thing more
-    doing = _DOING.match(prefix) is not None
-    if doing and not question.indirect:
-        return ""  # of a command, `repeat` knows more; "could you tell me when" is none
+    told = question.is_polar and "?" not in scene.analysis.text
+    if addressed and (told or (not fragment.prep and verb == said)):
+        return ""  # "Did you miss any?" + "also in the docs": a request for one thing more
+    if _DOING.match(prefix):
+        if not question.indirect:
+            return ""  # of a command, `repeat` knows more; "could you tell me when" is none
+        fragment = replace(fragment, prep=fragment.prep.replace("for", ""))  # "do it for X too"
     tail = SAME_TAIL.search(scene.analysis.text)
     said_so = f"{prefix} {tail[0] if tail else ''}".lower()
     same, of_rule = "same" in said_so, "rule" in said_so or "the above" in said_so
     if of_rule and question.copular and not question.is_polar:
         return ""  # "What is the Closing Date?" asks for no rule
-    if doing and fragment.prep == "for":
-        fragment = replace(fragment, prep="")  # "do it for riot damage too"
     asked = list(questions(scene.discourse))
-    before = asked[asked.index(question) + 1 :] if question in asked else []
-    if slot := asked_slot(question, fragment, next(iter(before), None), oblique=same):
+    before = next(iter(asked[asked.index(question) + 1 :]), None)
+    known = [m for moment in scene.discourse.moments[:-1] for m in moment.mentions]
+    about = (  # what was known before the question is its topic still, and not what is varied
+        replace(m, topic=m.topic and not any(m.same_thing(one) for one in known))
+        for m in question.mentions
+    )
+    question = replace(question, mentions=tuple(about))
+    if slot := asked_slot(question, fragment, before, oblique=same):
+        old = readings(word := question.analysis.text[slot.start : slot.end])
+        manner = word.isalpha() and word.islower() and slot.outer == slot.start
+        if manner and (old.adverb or not (old.noun or is_plural(word, scene.analysis.english))):
+            return ""  # "does it load fast?", "does it work offline?"
         return asked_again(question, slot, fragment)
-    named = fragment.mention
-    about = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
-    if fragment.prep or same or about or named is None:
-        prep = fragment.prep or "for" * (same or about)
-        return f"{question.text} {prep} {fragment.text}?".replace("  ", " ")
-    return ""
+    return f"{question.text} {fragment.prep} {fragment.text}?" if fragment.prep else ""
 
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -122,10 +119,9 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "no problem" is not "no, problem"
     moment, named = scene.discourse.last, fragment.text.lower()
     slot = best_slot(moment.analysis, moment.mentions, fragment)
-    value = fragment.label in {"COLOR", "NUMBER", "DAY", "MONTH"}
-    known = not value and any(named == m.head_text.lower() for m in scene.discourse.mentions())
+    known = any(named == m.head_text.lower() for m in scene.discourse.mentions())
     if slot is None or (_MAKING.search(cue) and (slot.likeness < SAME_KIND or known)):
-        return  # "make that button purple" changes the button, "make that teal" the color before
+        return  # "make that teal" changes the color, and "make that modal" means the modal
     text = _without(_LEAD_IN, substitute(moment.analysis, slot, fragment))
     yield _whole(scene, rule, fragment, text)
 
@@ -212,6 +208,7 @@ SAME_TAIL: Final = re.compile(
     re.I,
 )
 """What people say behind a fragment without saying more: "- same rule?", "too?"."""
+_BEHIND: Final = frozenset("too also then instead please well as".split())
 _EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
@@ -221,23 +218,15 @@ def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
     for match in (search(pattern, text) for pattern in rule.signal.cues):
         if match is None or match.start() > 0:
             continue
-        rest = match.groupdict().get("rest") or text[match.end() :]
-        start = text.rfind(rest)
+        start, rest = match.end(), text[match.end() :]
         rest = SAME_TAIL.sub("", rest) if rule.signal.kind == "question" else rest
-        inside = _inside(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
+        end = start + len(rest.rstrip(" ?.!,"))
+        inside = [w for w in scene.words if w.start >= start and w.end <= end]
+        while inside and inside[-1].lower in _BEHIND:
+            inside.pop()
         if fragment := _phrase(scene.analysis, inside):
             return fragment, text[:start].strip()
     return None, ""
-
-
-def _inside(analysis: Analysis, start: int, end: int) -> list[Word]:
-    """The words between two characters, without "too" behind them and dashes in front."""
-    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
-    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
-        inside.pop()
-    while inside and inside[0].text in {",", "-", "–", "—"}:
-        inside.pop(0)
-    return inside
 
 
 def _phrase(analysis: Analysis, inside: list[Word]) -> Fragment | None:
@@ -269,7 +258,7 @@ def _phrase(analysis: Analysis, inside: list[Word]) -> Fragment | None:
 def _belongs_to_a_clause(word: Word, last: Word) -> bool:
     """A verb or pronoun; not "furnished" of "a furnished unit"."""
     participle = word.tag in {"VBN", "VBG"} and word.pos == "VERB" and word is not last
-    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not word.kind and not participle
+    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not participle
 
 
 def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -359,56 +348,6 @@ def _lower(text: str) -> str:
     first = text.split(" ", 1)[0]
     plain = first[1:].islower() or len(first) == 1
     return text[0].lower() + text[1:] if text and plain and first != "I" else text
-
-
-def find_comparisons(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """Which of the two, and how the last one compares with one more."""
-    text, question = scene.analysis.text, last_question(scene.discourse)
-    match = cued(rule, text, at_start=True)
-    if match is None or " or " in text.lower():
-        return
-    said, which = match["said"].strip(" ?.!"), match.groupdict().get("which")
-    if which:
-        if found := _alternatives(scene, which, said):
-            yield rewritten(scene, rule, *found)
-    elif question is not None and question.subject_text and not question.is_polar:
-        # "Is that more than in Paris": "that" is what the last question is about
-        whole = f"{question.text}, and is that {said}?" if _is_quantity(question) else ""
-        if question.copular:
-            be = "are" if question.is_plural else "is"
-            whole = f"{be} {question.subject_text} {said}?"
-        if whole:
-            yield rewritten(scene, rule, whole, question.about)
-
-
-def _alternatives(scene: Scene, which: str, said: str) -> tuple[str, str] | None:
-    """ "Which is longer" with the two things, which the context remembers, and these; None when
-    no two of the last questions vary one thing.
-    """
-    for two, one in pairwise(islice(questions(scene.discourse), 4)):
-        found = difference(one, two)
-        if found is None:
-            continue
-        left, right = one.span(found.first), two.span(second := found.second)
-        about = bare_text(f"{left} or {right}")
-        first, stop = two.subject
-        if first <= second[0] and second[1] <= stop and (first, stop) != second:
-            return f"{which} {said}, {one.subject_text} or {two.subject_text}?", about
-        of_things = said.split(" ", 1)[0].lower() not in _COPULAS  # "comes first", "lives longer"
-        if of_things or not _is_quantity(two):
-            return f"{which} {said}, {left} or {right}?", about
-        text, words = two.analysis.text, two.words
-        before = text[words[two.first].start : words[second[0]].start]
-        after = text[words[second[1] - 1].end : words[two.end - 1].end]
-        return f"{before}{left} or {right}{after}, and {which.lower()} {said}?", about
-    return None
-
-
-def _is_quantity(question: Question) -> bool:
-    """How much, how long, when, by what date: something that is more or less than another."""
-    words = {w.lower for w in question.words[slice(*question.wh)]}
-    counted = bool(words & (_MEASURES | _AMOUNTS)) and bool({"how", "what"} & words)
-    return counted or "when" in words or any(w.rstrip("s") in _AMOUNTS for w in words)
 
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -12,15 +12,13 @@ from kds.router.discourse.reply import as_command, closing_sentence, prose, with
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_comparative, readings
-from kds.router.language.words import Clause, Role
+from kds.router.language.words import Role
 from kds.router.references.rendering import definite
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import (
     Choice,
     Found,
     Scene,
-    choose,
-    covered,
     cued,
     inserted,
     is_new,
@@ -54,106 +52,6 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
         yield replace(found, focus=_merged(choice.mention, mention)) if constraint else found
 
 
-def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
-    """ "Add a pulse animation"; not "to the header", "below it", "there"."""
-    adding = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
-    part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
-    joined = mention.parts or mention.grouped
-    if not (adding and part and mention.verb in rule.signal.verbs) or joined:
-        return False
-    return not any(
-        (w.pos == "ADP" and w.lower in _TARGET_PREPOSITIONS)
-        or w.lower in {"there", "here"}
-        or w.pos == "SCONJ"
-        for w in scene.words[mention.end :]
-    )
-
-
-def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Bigger please", "a bit darker": so is the only thing in play to be made."""
-    text, base = scene.analysis.text, rule.antecedent
-    match = cued(rule, text, at_start=True)
-    if match is None or scene.reply.rstrip(" *_)").endswith("?"):
-        return  # it answers the reply
-    quality, (start, end) = match["quality"].lower(), match.span("said")
-    word = readings(quality)
-    adjective = match["degree"] and word.adjective and not (word.noun or word.verb)
-    if quality in _UNSAID or not (adjective or is_comparative(quality)):
-        return
-    need = scene.need_at(0, base, role="obj")
-    need = replace(need, verb="make", complement=quality, mood="imperative")
-    choice = choose(scene, scene.candidates(need, base, among=lambda m: not m.person), base)
-    if choice is not None and scene.is_alone(choice) and is_new(scene, choice.mention):
-        made = f"make {definite(choice.mention)} {text[start].lower()}{text[start + 1 : end]}"
-        yield written(scene, rule, (start, end), made, choice=choice, sole=True, implicit=True)
-
-
-def _is_relation(scene: Scene, rule: Rule, mention: Mention) -> bool:
-    """ "What are the main causes?": of what the talk is about."""
-    heads = {part.head for part in mention.parts} or {mention.head}
-    determiner = mention.parts[0].determiner if mention.parts else mention.determiner
-    bare_singular = determiner == "" and mention.number == "sg"
-    if mention.grouped or bare_singular or determiner not in rule.signal.determiners:
-        return False
-    asked = heads <= rule.signal.nouns and _asks_what_it_is(scene, scene.clause(mention.start))
-    return asked and _ends_the_question(scene, mention)
-
-
-def _asks_what_it_is(scene: Scene, clause: Clause) -> bool:
-    """ "What are ...", "are there any ...", with nothing that points back by itself."""
-    said = [w.lower for w in scene.words[clause.start : clause.end]]
-    copula = clause.verb is not None and scene.words[clause.verb].lemma == "be"
-    about = clause.verb is None and said[:2] in (["what", "about"], ["how", "about"])
-    pronouns = cc.PERSONAL | cc.POSSESSIVES | cc.DEMONSTRATIVES
-    return clause.mood == "question" and (copula or about) and pronouns.isdisjoint(said)
-
-
-def _ends_the_question(scene: Scene, mention: Mention) -> bool:
-    """Nothing behind the phrase that could already say of what."""
-    words = scene.words
-    rest = [w.lower for w in words[mention.end :] if w.pos != "PUNCT"]
-    owned = any(w.lower in {"'s", "'"} for w in words[mention.start : mention.end])
-    partitive = [w.lower for w in words[max(0, mention.start - 2) : mention.start]]
-    some_of = partitive[-1:] == ["of"] and partitive[0] in {"some", "any", "few", "all", "most"}
-    governed = any(w.pos == "ADP" and w.lower != "about" for w in words[: mention.start])
-    return rest[:1] in ([], ["on"]) and not owned and (some_of or not governed)
-
-
-def _is_constraint(scene: Scene, rule: Rule, mention: Mention) -> bool:
-    """ "Use toggle switch, not button" of things that are new here, and not for something yet:
-    "Use Redis for the queue, not files", "Use A* for this".
-    """
-    text, words = scene.analysis.text, scene.words
-    used = (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs)
-    if next(used, None) is not mention or cued(rule, text) is None:
-        return False
-    heads = {m.head for m in scene.discourse.mentions()}
-    known = any(m.head in heads for m in scene.mentions if m is mention or m.start >= mention.end)
-    pointing = any(
-        word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL
-        for word, follows in pairwise(words)
-    )
-    at_once = scene.pos(mention.end) == "ADP" and scene.lower(mention.end) in _TARGET_PREPOSITIONS
-    return not (known or pointing or at_once or covered(rule, text, 0, len(text)))
-
-
-def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
-    """ "Change the color": no owner, no modifiers, no of-phrase.
-
-    A rule with lemmas wants the phrase behind one of these prepositions instead ("as the
-    base image").
-    """
-    direct = mention.role == "obj" and scene.pos(mention.start - 1) == "VERB"
-    place = mention.prep in rule.signal.lemma if rule.signal.lemma else direct
-    if not place or mention.verb not in rule.signal.verbs or mention.parts:
-        return False
-    if mention.determiner != "the" or mention.text.lower() not in rule.signal.nouns:
-        return False
-    placed = any(w.lower in {"there", "here"} for w in scene.words)
-    owner = {"of", "for", "in", "on", "from", "that", "which"}
-    return not placed and scene.lower(mention.end) not in owner
-
-
 def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None:
     """What is being worked on: the most salient thing that is not itself such a part.
 
@@ -163,7 +61,7 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
     owners = [m for m in scene.discourse.mentions() if m.role == "of" and not of]
 
     def among(mention: Mention) -> bool:
-        alike = mention.head in nouns or mention.head == part.head or (of and mention.reply)
+        alike = mention.head in nouns or (of and mention.reply)
         owned = any(
             0 <= owner.start - mention.end <= _OF_THE and owner.turn == mention.turn
             for owner in owners
@@ -171,7 +69,75 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
         return not (alike or owned or mention.parts or mention.person)
 
     need = replace(scene.need_at(part.start, rule.antecedent, role=role), verb="", complement="")
-    return choose(scene, scene.candidates(need, rule.antecedent, among=among), rule.antecedent)
+    return scene.chosen(need, rule.antecedent, among)
+
+
+def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Change the color": no owner, no modifiers, no of-phrase.
+
+    A rule with lemmas wants the phrase behind one of these prepositions instead ("as the
+    base image").
+    """
+    direct = mention.role == "obj" and scene.pos(mention.start - 1) == "VERB"
+    stands = mention.prep in rule.signal.lemma if rule.signal.lemma else direct
+    known = mention.determiner == "the" and mention.text.lower() in rule.signal.nouns
+    if not (stands and known and mention.verb in rule.signal.verbs) or mention.parts:
+        return False
+    owned = scene.lower(mention.end) in {"of", "for", "in", "on", "from", "that", "which"}
+    return not owned and not any(w.lower in {"there", "here"} for w in scene.words)
+
+
+def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Add a pulse animation"; not "to the header", "below it", "there"."""
+    adding = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
+    part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
+    joined = mention.parts or mention.grouped
+    if not (adding and part and mention.verb in rule.signal.verbs) or joined:
+        return False
+    placing = _TARGET_PREPOSITIONS | {"there", "here"}
+    behind = scene.words[mention.end :]
+    return not any(w.lower in placing or w.pos == "SCONJ" for w in behind)
+
+
+def _is_constraint(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "Use toggle switch, not button" of things that are new here, and not for something yet:
+    "Use Redis for the queue, not files", "Use A* for this".
+    """
+    used = (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs)
+    if next(used, None) is not mention or cued(rule, scene.analysis.text) is None:
+        return False
+    heads = {m.head for m in scene.discourse.mentions()}
+    known = any(m.head in heads for m in scene.mentions if m.start >= mention.start)
+    pointing = any(
+        word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL
+        for word, follows in pairwise(scene.words)
+    )
+    return not (known or pointing or scene.lower(mention.end) in _TARGET_PREPOSITIONS)
+
+
+def _is_relation(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "What are the main causes?": of what the talk is about; with nothing that points back."""
+    first = mention.parts[0] if mention.parts else mention
+    heads = {part.head for part in mention.parts or (mention,)}
+    bare_singular = first.determiner == "" and mention.number == "sg"
+    if mention.grouped or bare_singular or first.determiner not in rule.signal.determiners:
+        return False
+    clause = scene.clause(mention.start)
+    said = {w.lower for w in scene.words[clause.start : clause.end]}
+    copula = clause.verb is not None and scene.words[clause.verb].lemma == "be"
+    asked = clause.mood == "question" and copula and heads <= rule.signal.nouns
+    alone = said.isdisjoint(cc.PERSONAL | cc.POSSESSIVES | cc.DEMONSTRATIVES)
+    return asked and alone and _ends_the_question(scene, mention)
+
+
+def _ends_the_question(scene: Scene, mention: Mention) -> bool:
+    """Nothing behind the phrase that could already say of what."""
+    words = scene.words
+    rest = [w.lower for w in words[mention.end :] if w.pos != "PUNCT"]
+    owned = any(w.lower in {"'s", "'"} for w in words[mention.start : mention.end])
+    some_of = scene.lower(mention.start - 1) == "of"
+    governed = any(w.pos == "ADP" for w in words[: mention.start])
+    return rest[:1] in ([], ["on"]) and not owned and (some_of or not governed)
 
 
 def _merged(feature: Mention, used: Mention) -> Mention | None:
@@ -180,8 +146,7 @@ def _merged(feature: Mention, used: Mention) -> Mention | None:
     Only a widget gives a feature a form; the feature must be one without a form so far (an
     uncountable such as "dark mode", not "a settings page").
     """
-    bare_one = feature.determiner == "" and feature.number == "sg"
-    if used.label != _WIDGET_LABEL or feature.label == _WIDGET_LABEL or not bare_one:
+    if used.label != _WIDGET_LABEL or feature.determiner or feature.number == "pl":
         return None
     noun = used.canonical or used.text
     text, head = f"{feature.text} {noun}", noun.split()[-1]
@@ -208,13 +173,30 @@ _LACKING: Final[Mapping[str, tuple[_Lacking, str, Role]]] = {
 """Whether a phrase lacks an owner, the preposition of that, and its role."""
 
 
+def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Bigger please", "a bit darker": so is the only thing in play to be made."""
+    text, base = scene.analysis.text, rule.antecedent
+    match = cued(rule, text, at_start=True)
+    if match is None or scene.reply.rstrip(" *_)").endswith("?"):
+        return  # it answers the reply
+    quality, (start, end) = match["quality"].lower(), match.span("said")
+    word = readings(quality)
+    adjective = match["degree"] and word.adjective and not (word.noun or word.verb)
+    if quality in _UNSAID or not (adjective or is_comparative(quality)):
+        return
+    need = scene.need_at(0, base, role="obj")
+    need = replace(need, verb="make", complement=quality, mood="imperative")
+    choice = scene.chosen(need, base, lambda m: not m.person)
+    if choice is not None and scene.is_alone(choice) and is_new(scene, choice.mention):
+        made = f"make {definite(choice.mention)} {text[start].lower()}{text[start + 1 : end]}"
+        yield written(scene, rule, (start, end), made, choice=choice, sole=True, implicit=True)
+
+
 ACTION_WORDS: Final = 12
 """A longer offer is a plan: "yes" to it says more than one would write."""
 
 _SCORE: Final = 0.9
 """Shown for answers: the reply says in so many words what is answered."""
-
-_ASKED: Final = re.compile(r"\?+")
 
 
 def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -249,7 +231,7 @@ def _answers(match: "regex.Match[str]", action: str, scene: Scene) -> bool:
     groups = match.groupdict()
     if verb := groups.get("verb"):
         return verb.lower() == action.partition(" ")[0].lower()
-    sole = len(_ASKED.findall(prose(scene.reply))) == 1
+    sole = len(re.findall(r"\?+", prose(scene.reply))) == 1
     return not groups.get("weak") or (sole and closing_sentence(scene.reply).endswith("?"))
 
 

@@ -72,7 +72,7 @@ def in_place_of(original: str, text: str) -> str:
 
 _DOUBLED: Final = re.compile(
     r"\b(?:a|an|the|my|our|your)\s+(?:a|an|the|my|our|your|this|that|it)\b"
-    r"|\b(to|of|for|in|on|with|from)\s+\1\b|\ba\s+(?!eu|one\b|once\b)[aeio][a-z]+\b",
+    r"|\b([a-z]+)\s+\1\b|\ba\s+(?!eu|one\b|once\b)[aeio][a-z]+\b",
     re.IGNORECASE,
 )
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs"})

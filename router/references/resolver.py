@@ -13,13 +13,14 @@ from kds.router.discourse.salience import Knowledge
 from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis
-from kds.router.references import ellipsis, nouns
+from kds.router.references import ellipsis, implicit
 from kds.router.references.caution import find_unresolved
-from kds.router.references.implicit import find_agreements, find_implicit, find_qualities
+from kds.router.references.nouns import find_nouns, find_ones
+from kds.router.references.pairs import find_comparisons, find_pairs, main_thing
 from kds.router.references.pronouns import find_places, find_pronouns
 from kds.router.references.rendering import is_well_formed
 from kds.router.references.ruleset import Rule, SignalKind
-from kds.router.references.scene import Found, Mechanism, Scene, cued, search, used_by
+from kds.router.references.scene import Found, Mechanism, Scene, cued, search
 from kds.router.references.taught import TAUGHT, find_taught, find_wordings
 
 REPLAYED: Final = 128
@@ -33,28 +34,27 @@ _MARKS: Final = ".,;:!?()\"'"
 _MECHANISMS: Final[Mapping[SignalKind, Mechanism]] = {
     "pronoun": find_pronouns,
     "demonstrative": find_pronouns,
-    "noun": nouns.find_nouns,
-    "one": nouns.find_ones,
-    "both": nouns.find_both,
-    "order": nouns.find_order,
-    "which": nouns.find_which,
+    "noun": find_nouns,
+    "one": find_ones,
+    "both": find_pairs,
+    "comparison": find_comparisons,
     "place": find_places,
     "repeat": ellipsis.find_repeats,
-    "relation": find_implicit,
     "question": ellipsis.find_questions,
     "correction": ellipsis.find_corrections,
-    "attribute": find_implicit,
-    "part": find_implicit,
-    "quality": find_qualities,
-    "constraint": find_implicit,
     "bare": ellipsis.find_bare_questions,
     "condition": ellipsis.find_conditions,
     "action": ellipsis.find_actions,
     "purpose": ellipsis.find_purposes,
-    "comparison": ellipsis.find_comparisons,
+    "attribute": implicit.find_implicit,
+    "part": implicit.find_implicit,
+    "relation": implicit.find_implicit,
+    "constraint": implicit.find_implicit,
+    "quality": implicit.find_qualities,
+    "agreement": implicit.find_agreements,
     "pattern": find_wordings,
-    "agreement": find_agreements,
 }
+"""The kinds of rules. "focus" and "switch" refer to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +148,6 @@ class Resolver:
         self._taught = tuple(taught)
         self.rules = tuple(sorted(rules, key=lambda rule: rule.priority))
         self.knowledge = knowledge
-        self._deeds = frozenset(
-            rule.id for rule in self.rules if rule.signal.kind in {"action", "purpose"}
-        )
         self._memo: Callable[[tuple[_Said, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
             self._replay
         )
@@ -289,15 +286,14 @@ class Resolver:
         found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [one for one in found if not one.whole]
-        read = len(analysis.text)
-        edits = (
-            replace(e, end=len(message)) if f.whole and (e.start, e.end) == (0, read) else e
-            for f in found
-            for e in f.edits
-        )
+        everything = (0, len(analysis.text))
         return Resolution(
             references=tuple(f.reference for f in found if f.reference is not None),
-            edits=tuple(edits),
+            edits=tuple(
+                Edit(0, len(message), e.text) if f.whole and (e.start, e.end) == everything else e
+                for f in found
+                for e in f.edits
+            ),
             notes=tuple(f.note for f in found),
             focus=next((f.focus for f in found if f.focus is not None), None),
             unresolved=find_unresolved(scene, rules, found),
@@ -305,27 +301,17 @@ class Resolver:
 
     def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
-        text = scene.analysis.text
-        taken = list(find_taught(scene, self._taught))
+        text, taken = scene.analysis.text, scene.taken
+        taken += find_taught(scene, self._taught)
         settled = bool(taken)
         for rule in rules:
-            kind, mechanism = rule.signal.kind, _MECHANISMS.get(rule.signal.kind)
-            used = used_by(taken, but=self._deeds)
-            here = replace(scene, used=used) if kind == "pronoun" and used else scene
-            for found in mechanism(here, rule) if mechanism else ():
+            mechanism = _MECHANISMS.get(rule.signal.kind)
+            for found in mechanism(scene, rule) if mechanism else ():
                 if not is_well_formed(text, apply_edits(text, found.edits)):
                     continue
                 if found.whole and not settled:
                     return [found]
-                twice = found.reference is not None and (
-                    # "does it log that": two words, two things
-                    (
-                        kind == "demonstrative"
-                        and found.reference.target in used_by(taken, but=self._deeds)
-                    )
-                    or (kind == "noun" and _is_named_twice(found.reference, taken))
-                )
-                if not twice and not any(_overlap(found, other) for other in taken):
+                if not any(_overlap(found, other) for other in taken):
                     taken.append(found)
         return sorted(taken, key=lambda f: f.edits[0].start if f.edits else -1)
 
@@ -334,13 +320,9 @@ class Resolver:
 
         The main object, else the first thing named.
         """
-        named = (m for m in mentions_in(self.analyse(message), 0) if m.role != "poss")
-        things = [m for m in named if not is_time(m) and not m.parts]
-        for wanted in ("obj", "pobj", "subj", "none"):
-            for mention in things:
-                if mention.role == wanted and not mention.subordinate:
-                    return mention.text
-        return things[0].text if things else None
+        named = [m for m in mentions_in(self.analyse(message), 0) if m.role != "poss"]
+        main = main_thing(named, ("obj", "pobj", "subj", "none"))
+        return main.text if main is not None else None
 
 
 def _serves_first(rule: Rule) -> bool:
@@ -354,12 +336,6 @@ def _are_same(found: Resolution, other: Resolution, slip: Slip, message: str) ->
     sole = len({reference.start for reference in found.references}) <= 1
     written, otherwise = (apply_edits(message, one.edits) for one in (found, other))
     return sole and as_typed(otherwise, slip, message) == written
-
-
-def _is_named_twice(found: Reference, taken: Iterable[Found]) -> bool:
-    """ "Move it to the page" behind "Add a map view": the page is not "it", whatever its kind."""
-    another_kind = found.text.split()[-1] != found.target.split()[-1]
-    return another_kind and found.target in used_by(taken)
 
 
 def _overlap(a: Found, b: Found) -> bool:

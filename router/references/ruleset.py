@@ -34,9 +34,9 @@ ENTITIES: Final = "entities.yaml"
 KNOWLEDGE: Final = "knowledge.yaml"
 
 SignalKind = Literal[
-    "pronoun", "demonstrative", "noun", "one", "both", "order", "which", "place", "repeat",
-    "relation", "question", "correction", "attribute", "part", "quality", "constraint", "focus",
-    "switch", "bare", "condition", "action", "purpose", "comparison", "pattern", "agreement",
+    "pronoun", "demonstrative", "noun", "one", "both", "comparison", "place", "repeat", "question",
+    "correction", "bare", "condition", "action", "purpose", "attribute", "part", "relation",
+    "constraint", "quality", "agreement", "pattern", "focus", "switch",
 ]  # fmt: skip
 UNCHANGED: Final = "unchanged"
 """Value of ``out`` in a test that expects the message to stay as it is."""

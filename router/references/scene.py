@@ -1,7 +1,7 @@
 """A message as the rules see it, analysed and with the discourse before it, and what they find."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -39,11 +39,11 @@ work" beside the thing that is being built."""
 SETTLED: Final = 0.8
 """Shown for what the form of the message settles, where no antecedents compete."""
 
-_TEXTS: Final = words("nouns", "of_texts")
-_CREATING: Final = words("verbs", "creating")
-
 SEARCHES_KEPT: Final = 8192
 """Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
+
+_TEXTS: Final = words("nouns", "of_texts")
+_CREATING: Final = words("verbs", "creating")
 
 Span = tuple[int, int]
 Among = Callable[[Mention], bool]
@@ -87,8 +87,8 @@ class Scene:
     """Analyses a reply."""
     history: Sequence[Utterance] = ()
     """What was said before with the assistant's replies, where they are known."""
-    used: frozenset[str] = frozenset()
-    """Targets of other pronouns in the message: two pronouns name two things."""
+    taken: list[Found] = field(default_factory=list)
+    """What the rules have found so far."""
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -128,14 +128,19 @@ class Scene:
         """Mentions in the message itself."""
         return mentions_in(self.analysis, len(self.discourse.moments))
 
-    def newer(self, chosen: Mention, *, among: Among | None = None) -> str:
+    @property
+    def used(self) -> frozenset[str]:
+        """What the edits found so far name: two pronouns name two things."""
+        named = ((f.reference, e.text) for f in self.taken for e in f.edits if f.reference)
+        return frozenset(one.target for one, text in named if one.text and one.target in text)
+
+    def newer(self, chosen: Mention, among: Among | None = None) -> str:
         """What a reply brought up since ``chosen`` was named and may be meant, "" for nothing.
 
         Where replies are mentions of the discourse itself, they compete there.
         """
-        weighed = any(moment.replies for moment in self.discourse.moments)
         somebody = is_somebody(chosen) and not chosen.label  # "the API client" is nobody
-        if weighed or somebody:
+        if somebody or any(moment.replies for moment in self.discourse.moments):
             return ""
         coloured = any(label == "COLOR" for _, _, label, _ in self.analysis.entities)
         for one in self._newcomers(chosen):
@@ -210,18 +215,19 @@ class Scene:
         return lately and not any(self._newcomers(choice.mention))
 
     def candidates(
-        self, need: Need, base: AntecedentNeed, *, among: Among | None = None
+        self, need: Need, base: AntecedentNeed, among: Among = lambda _: True
     ) -> list[Candidate]:
         """Antecedents by score, best first, within the rule's reach; of many the newest."""
-        pool = (
-            mention
-            for mention in self.discourse.mentions()
-            if self.discourse.age(mention) <= base.max_age
-            and mention.text not in self.used
-            and (among is None or among(mention))
-        )
+        reach = self.discourse.age
+        pool = (m for m in self.discourse.mentions() if reach(m) <= base.max_age and among(m))
         most = min(MOST_MENTIONS, MOST_WEIGHED // len(self.words))
         return rank(islice(pool, most), need, self.discourse, self.knowledge)
+
+    def chosen(
+        self, need: Need, base: AntecedentNeed, among: Among = lambda _: True
+    ) -> Choice | None:
+        """The best of the candidates, None when none is good enough (`choose`)."""
+        return choose(self, self.candidates(need, base, among), base)
 
 
 Mechanism = Callable[[Scene, Rule], Iterable[Found]]
@@ -232,7 +238,6 @@ def choose(
     scene: Scene,
     candidates: Sequence[Candidate],
     need: AntecedentNeed,
-    *,
     among: Among | None = None,
 ) -> Choice | None:
     """The best candidate, or None when it is too weak, its lead too thin, or a reply brought up
@@ -240,12 +245,10 @@ def choose(
     if not candidates:
         return None
     best, lead = candidates[0], margin(candidates)
-    if best.score < need.min_score or lead < need.min_margin:
+    if best.score < need.min_score or lead < need.min_margin or scene.newer(best.mention, among):
         return None
-    if scene.newer(best.mention, among=among):
-        return None
-    rivals = (one for one in candidates[1:] if one.score > FAINT * best.score)
-    alone = all(_is_its_place(scene, one.mention, best.mention) for one in rivals)
+    rivals = (one.mention for one in candidates[1:] if one.score > FAINT * best.score)
+    alone = all(_is_its_place(scene, one, best.mention) for one in rivals)
     age = scene.discourse.age(best.mention)
     return Choice(best.mention, min(1.0, best.score), lead, age, alone)
 
@@ -265,12 +268,6 @@ def is_new(scene: Scene, mention: Mention) -> bool:
         if new and known.same_thing(mention):
             return True
     return False
-
-
-def used_by(taken: Iterable[Found], *, but: frozenset[str] = frozenset()) -> frozenset[str]:
-    """What words of the message are taken for by rules, ``but`` for some of these."""
-    references = (found.reference for found in taken if found.reference is not None)
-    return frozenset(one.target for one in references if one.text and one.rule not in but)
 
 
 def written(

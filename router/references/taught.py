@@ -16,7 +16,7 @@ from kds.router.discourse.mentions import Mention
 from kds.router.references.nouns import is_specified
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of
 from kds.router.references.ruleset import Rule
-from kds.router.references.scene import Found, Scene, Span, choose, covered, search, written
+from kds.router.references.scene import Found, Scene, Span, covered, search, written
 
 TAUGHT: Final = "taught"
 """Stands for a rule in references that the user has settled."""
@@ -86,7 +86,7 @@ def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         at = next((w.i for w in scene.words if w.end > start), 0)
         need = scene.need_at(at, rule.antecedent)
-        choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
+        choice = scene.chosen(need, rule.antecedent)
         if choice is not None:
             name = bare(choice.mention)
             yield written(scene, rule, (start, end), definite(choice.mention), name, score=DEFINED)
