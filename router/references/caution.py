@@ -47,10 +47,6 @@ class _Case:
     """The newest message that names anything: "go ahead" names nothing."""
 
     @property
-    def asked(self) -> bool:
-        return self.need.mood == "question"
-
-    @property
     def preferred(self) -> bool:
         """Whether the verb or the quality goes with the thing."""
         need = self.need
@@ -70,7 +66,9 @@ def reservation(scene: Scene, i: int, choice: Choice) -> str:
     if moment is None or said not in {"it", "its", "this", "that"}:
         return ""
     case = _Case(scene, i, scene.need_at(i, AntecedentNeed()), chosen, moment)
-    return next((reason for reason, holds in _VETOES if holds(case)), "")
+    asked = case.need.mood == "question" and not scene.is_commanded(i)
+    vetoes = _VETOES if asked else _VETOES | _OF_OTHERS
+    return next((reason for reason, holds in vetoes.items() if holds(case)), "")
 
 
 def _is_hardly_a_thing(case: _Case) -> bool:
@@ -79,7 +77,7 @@ def _is_hardly_a_thing(case: _Case) -> bool:
     """
     mention = case.chosen
     plain = mention.determiner == "" and not mention.modifiers and mention.head_text.islower()
-    if case.asked or not plain or mention.kind or mention.label or mention.number == "pl":
+    if not plain or mention.kind or mention.label or mention.number == "pl":
         return False
     word = readings(mention.head)
     other = bool(word.adjective) or word.verb == mention.head
@@ -90,22 +88,31 @@ def _is_by_product(case: _Case) -> bool:
     """ "Add a test for the parser": the talk is still about the parser, unless the verb is one for
     tests ("run it")."""
     mention = case.chosen
-    if case.asked or mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
+    if mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
         return False
     said = case.scene.discourse.moments[mention.turn].mentions
     return any(m.start >= mention.end and m.prep for m in said) and not case.preferred
 
 
-def _is_only_means(case: _Case) -> bool:
-    """ "Does it work with a keyboard?": nobody has one, and no command changes it."""
-    asked = (m.mood == "question" and m.prep and m.determiner in {"a", "an"} for m in case.known())
-    return not case.asked and all(asked)
+def _is_only_asked_about(case: _Case) -> bool:
+    """ "Does it work with a keyboard?": nobody has one, and nothing changes it. Commands go on with
+    what is being built, and not with what a question names."""
+    scene, known = case.scene, [*case.known()]
+    said = scene.discourse.moments
+    means = all(m.prep and m.determiner in {"a", "an"} for m in known)
+    built = scene.is_commanded(case.i) and any(
+        (m.brought_up or (m.role == "obj" and m.verb in _CREATING)) and m.mood != "question"
+        for m in scene.discourse.mentions()
+        if m.number == case.chosen.number
+    )
+    asked = all(m.mood == "question" and "?" in said[m.turn].expanded for m in known)
+    return asked and (means or built)
 
 
 def _judges_a_deed(case: _Case) -> bool:
     """ "It's too slow", of what was not brought up as a thing: what was done may be meant."""
     alone = case.i not in case.scene.analysis.phrase_at  # not "its error messages"
-    if case.asked or not alone or case.need.role not in {"subj", "none"}:
+    if not alone or case.need.role not in {"subj", "none"}:
         return False
     established = any(m.brought_up or m.topic or m.verb in _CREATING for m in case.known())
     return judged(case.scene.analysis, case.i) and not established
@@ -113,11 +120,9 @@ def _judges_a_deed(case: _Case) -> bool:
 
 def _destroys_one_of_two(case: _Case) -> bool:
     """Another thing of the same message may be meant; not where the verb goes with one alone."""
-    if case.asked or not case.scene.is_destructive:
-        return False
     prefers, verb = case.scene.knowledge.prefers, case.need.verb
     choosy = prefers(verb, "", case.chosen)
-    return any(
+    return case.scene.is_destructive and any(
         other.number == case.chosen.number
         and not (is_time(other) or other.same_thing(case.chosen))
         and (not choosy or prefers(verb, "", other))
@@ -130,7 +135,7 @@ def _is_passed(case: _Case) -> bool:
     use is the means."""
     knowledge, need = case.scene.knowledge, case.need
     named = max((m.turn for m in case.known()), default=case.chosen.turn)
-    return not case.asked and any(
+    return any(
         m.turn > named
         and m.brought_up
         and m.number == case.chosen.number
@@ -141,25 +146,25 @@ def _is_passed(case: _Case) -> bool:
     )
 
 
-_VETOES: Final[tuple[tuple[str, Callable[[_Case], bool]], ...]] = (
-    ("an event is not a thing", lambda case: case.need.verb in {"happen", "occur"}),
-    (
-        "an action is not a thing",
-        lambda case: case.asked and case.scene.lower(case.i - 1) == "do",
+_Vetoes = dict[str, Callable[[_Case], bool]]
+
+_VETOES: Final[_Vetoes] = {
+    "an event is not a thing": lambda case: case.need.verb in {"happen", "occur"},
+    "the message before puts a value right": lambda case: bool(
+        _PUTTING_RIGHT.search(case.moment.analysis.text) and not case.chosen.is_name
     ),
-    (
-        "the message before puts a value right",
-        lambda case: (
-            bool(_PUTTING_RIGHT.search(case.moment.analysis.text)) and not case.chosen.is_name
-        ),
-    ),
-    ("it is hardly a thing", _is_hardly_a_thing),
-    ("it was made for something else", _is_by_product),
-    ("it was only asked about", _is_only_means),
-    ("what was done may be meant", _judges_a_deed),
-    ("of two things one would be destroyed", _destroys_one_of_two),
-    ("something newer may be meant", _is_passed),
-)
+}
+"""Reasons to leave a reference, and when they hold."""
+
+_OF_OTHERS: Final[_Vetoes] = {
+    "it is hardly a thing": _is_hardly_a_thing,
+    "it was made for something else": _is_by_product,
+    "it was only asked about": _is_only_asked_about,
+    "what was done may be meant": _judges_a_deed,
+    "of two things one would be destroyed": _destroys_one_of_two,
+    "something newer may be meant": _is_passed,
+}
+"""Those of commands and statements; a question changes nothing."""
 
 
 def borrows_pronoun(text: str, message: str) -> bool:

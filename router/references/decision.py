@@ -42,11 +42,6 @@ TOLD: Final = 3
 """Signs against an edit that a note names."""
 
 LONG_WORDS: Final = 15
-LONG_TARGET: Final = 3
-LONG_BEFORE: Final = 25
-BRIEF_WORDS: Final = 6
-BRIEF_BEFORE: Final = 10
-SHORT_BEFORE: Final = 8
 LATE: Final = 5
 """Messages from which on much was talked about that a word may point to."""
 TAIL_CHARS: Final = 300
@@ -61,13 +56,7 @@ something newer nothing is proposed, and where it brings up nothing it says noth
 _OF_PEOPLE: Final = frozenset({"pron.person", "pron.they"})
 """Rules whose antecedent is told by person and number more than by what comes to mind."""
 
-_REPLIED: Final = (
-    "score",
-    "head in last message",
-    "head in reply",
-    "words",
-    "earlier messages",
-)
+_REPLIED: Final = "score|head in last message|head in reply|words|earlier messages".split("|")
 """Signs that weigh differently where the assistant's reply is known."""
 
 _DESTRUCTIVE: Final = words("verbs", "destructive")
@@ -229,7 +218,7 @@ def edit_signs(turn: Turn, edit: Edit) -> Signs:
         "head in message": head in others,
         "all in message": bool(target) and others.issuperset(target),
         "words of target": len(target),
-        "long target": len(target) > LONG_TARGET,
+        "long target": len(target) > 3,
         "named target": _NAMED.search(text) is not None,
         "capital target": text[:1].isupper(),
         "head repeated": reference is not None and head in content_words(reference.text),
@@ -244,9 +233,9 @@ def edit_signs(turn: Turn, edit: Edit) -> Signs:
         "introduced": introduced,
         "opened with it": len(asked) == 1 and introduced,
         "words of last message": math.log1p(before),
-        "long last message": before > LONG_BEFORE,
-        "short last message": 0 < before <= SHORT_BEFORE,
-        "both short": 0 < before <= BRIEF_BEFORE and now <= BRIEF_WORDS,
+        "long last message": before > 25,
+        "short last message": 0 < before <= 8,
+        "both short": 0 < before <= 10 and now <= 6,
         "pronoun, late": kind == "pron" and late,
         "pronoun, not in last message": kind == "pron" and further,
         "noun, not in last message": kind == "np" and further,
