@@ -51,31 +51,24 @@ def inspect(npm: Path, target: list[str]) -> Inspect:
     return run
 
 
-def test_the_tools_are_listed_with_their_schemas(inspect: Inspect) -> None:
+def test_tools_are_listed_with_their_schemas_and_called_prompts_rendered_and_resources_read(
+    inspect: Inspect,
+) -> None:
     tools = {tool["name"]: tool for tool in inspect("tools/list")["tools"]}
     assert set(tools) == {
         "route_message", "resolve_references", "context_load", "context_clear", "memory_search",
         "recall", "recall_session",
     }  # fmt: skip
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools.values())
-
-
-def test_a_tool_is_called(inspect: Inspect) -> None:
     result = inspect(
         "tools/call", "--tool-name", "route_message", "--tool-arg",
         "message=I want to add a FAB button", "log=false",
     )  # fmt: skip
     assert result["structuredContent"]["intent"] == "PLAN"
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-
-
-def test_a_prompt_is_rendered(inspect: Inspect) -> None:
     result = inspect(
         "prompts/get", "--prompt-name", "work-planner", "--prompt-args", "message=Add dark mode"
     )
     assert "Add dark mode" in result["messages"][0]["content"]["text"]
-
-
-def test_a_resource_is_read(inspect: Inspect) -> None:
     [content] = inspect("resources/read", "--uri", "kds://context")["contents"]
     assert json.loads(content["text"])["entries"] == []

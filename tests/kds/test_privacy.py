@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.brain.clock import utc_now
-from kds.brain.context.journal import LIMIT, MAX_AGE, ContextJournal
+from kds.brain.context.journal import LIMIT, MAX_AGE
 from kds.brain.learning.events import MAX_EVENTS
 
 from ..agents.openai_server import FakeProvider, Text
@@ -46,18 +45,9 @@ def test_routing_keeps_the_message_in_the_context_and_no_reply(brain: Path) -> N
     router.route(TEXT, history=[kds.brain.turn.Utterance(REPLY, "assistant")])
     assert _holding(brain, TEXT) == {"conversation-context.jsonl"}
     assert _holding(brain, "Zebra-striped") == set()
-
-
-def test_ten_messages_stay_and_none_for_more_than_two_hours(brain: Path) -> None:
-    now = utc_now()
-    path = brain / "conversation-context.jsonl"
-    for number in range(12):
-        ContextJournal(path, clock=lambda: now).log(kds.ContextEntry(now, f"{number} px", "PLAN"))
-    assert len(path.read_text().splitlines()) == LIMIT
-    fields = set(json.loads(path.read_text().splitlines()[0]))
-    assert fields <= {"timestamp", "user_message", "intent", "session_id", "context_ref", "v"}
-    later = now + timedelta(hours=2, seconds=1)
-    assert ContextJournal(path, clock=lambda: later).load().entries == ()
+    (line,) = (brain / "conversation-context.jsonl").read_text().splitlines()
+    fields = {"timestamp", "user_message", "intent", "session_id", "context_ref", "v"}
+    assert json.loads(line).keys() <= fields
 
 
 def test_asking_keeps_both_sides_until_they_are_deleted_and_no_reply_without_a_memory(
