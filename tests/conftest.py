@@ -273,6 +273,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs the tests that are coroutines."""
+    return "asyncio"
+
+
 @pytest.fixture(scope="session")
 def launchers(request: pytest.FixtureRequest) -> Path:
     """A folder with `kds` and `python-block CODE`: real processes that start in no time."""

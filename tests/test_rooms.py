@@ -34,9 +34,6 @@ LONG: Final = 700
 SLICE: Final = 80
 """Lines below which a module with a single importer, in its own folder, is a part of that."""
 
-CROWDED: Final[dict[str, int]] = {}
-"""Modules of the folders that still have more; a number may only shrink."""
-
 SLICED: Final[dict[str, int]] = {
     "brain/documents": 1,
     "router": 1,
@@ -95,10 +92,10 @@ def test_no_two_modules_of_a_package_have_one_name(house: str) -> None:
     assert doubled - TWICE == set()
 
 
-def test_no_folder_is_crowded() -> None:
+def test_no_folder_is_crowded_and_no_module_too_long() -> None:
     counts = Counter(map(folder_of, plain_modules().values()))
-    over = {name: n for name, n in counts.items() if n > CROWDED.get(name, MANY)}
-    assert over == {}
+    assert {name: n for name, n in counts.items() if n > MANY} == {}
+    assert {name for name, path in plain_modules().items() if lines_of(path) > LONG} == set()
 
 
 def test_no_module_is_a_slice_of_its_only_importer() -> None:
@@ -110,7 +107,3 @@ def test_no_module_is_a_slice_of_its_only_importer() -> None:
             slices[folder_of(path)].append(f"{name}: only {beside[0]} imports it")
     over = {room: names for room, names in slices.items() if len(names) > SLICED.get(room, 0)}
     assert over == {}
-
-
-def test_no_module_is_too_long() -> None:
-    assert {name for name, path in plain_modules().items() if lines_of(path) > LONG} == set()

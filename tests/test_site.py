@@ -50,7 +50,7 @@ def test_a_page_links_to_sections_that_exist_and_to_nothing_outside_of_the_site(
         assert not anchor or anchor in _anchors(path), f"{target}#{anchor}"
 
 
-def test_the_navigation_is_the_list_of_pages_and_has_each_of_them_once() -> None:
+def test_the_navigation_is_the_list_of_pages_and_has_each_of_them_once_by_its_title() -> None:
     project = tomllib.loads(CONFIGURATION.read_text(encoding="utf-8"))["project"]
     text = (DOCS / "index.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): ", text, re.MULTILINE)
@@ -58,10 +58,6 @@ def test_the_navigation_is_the_list_of_pages_and_has_each_of_them_once() -> None
     assert sorted(["index.md", *listed]) == [page.relative_to(DOCS).as_posix() for page in PAGES]
     groups = [next(iter(entry)) for entry in project["nav"][1:]]
     assert groups == re.findall(r"^## (.+)$", text, re.MULTILINE)
-
-
-def test_a_decision_is_listed_by_its_title() -> None:
-    text = (DOCS / "index.md").read_text(encoding="utf-8")
     for page in sorted((DOCS / "decisions").iterdir()):
         number, title = page.read_text(encoding="utf-8").splitlines()[0].split(": ", 1)
         assert f"- [{number.removeprefix('# ')}](decisions/{page.name}): {title}\n" in text

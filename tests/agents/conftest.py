@@ -70,11 +70,6 @@ def library() -> PromptLibrary:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def provider() -> Iterator[FakeProvider]:
     """A fake OpenAI-compatible provider on loopback; see `openai_server`."""
     with serving() as fake:

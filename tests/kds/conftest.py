@@ -122,12 +122,6 @@ def served_place(
     lifecycle.stop(force=True)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """What runs the tests that are coroutines."""
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def done_once() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes of work that depends on its arguments alone one that is done once a run for each."""

@@ -27,28 +27,21 @@ def place(workspace: Path) -> Workspace:
     return Workspace(workspace, workspace / "kds-brain")
 
 
-@pytest.mark.parametrize("name", ["conversations", "work", "cache"])
-def test_nothing_private_is_written_through_a_linked_folder(
-    place: Workspace, tmp_path: Path, name: str
+def test_nothing_is_written_or_changed_where_a_linked_folder_or_workspace_leads(
+    place: Workspace, tmp_path: Path
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (place.brain / name).symlink_to(elsewhere)
-    with pytest.raises(StoreError, match="is a link"):
-        make_private_folder(place.brain / name)
-    assert list(elsewhere.iterdir()) == []
-
-
-def test_nothing_is_written_or_changed_where_a_linked_workspace_leads(tmp_path: Path) -> None:
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "clone"
     elsewhere.mkdir(mode=0o755)
+    for name in ("conversations", "work", "cache"):
+        (place.brain / name).symlink_to(elsewhere)
+        with pytest.raises(StoreError, match="is a link"):
+            make_private_folder(place.brain / name)
     root.mkdir()
     (root / "kds-brain").symlink_to(elsewhere)
     with pytest.raises(KdsError, match="is a link"):
         kds.Router.open(root).route("I want to add a FAB button")
     note(str(root / "kds-brain"), "no service")
-    place = Workspace(root, root / "kds-brain")
-    assert make_private(place) == 0
+    assert make_private(Workspace(root, root / "kds-brain")) == 0
     assert list(elsewhere.iterdir()) == []
     assert elsewhere.stat().st_mode & 0o777 == 0o755
 
@@ -133,7 +126,8 @@ def journal_that_names(victim: Path, database: bytes) -> bytes:
     return header.ljust(512, b"\0") + end
 
 
-def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
+@posix
+def test_what_lies_in_the_place_of_the_journal_deletes_no_file_of_the_user(
     place: Workspace, tmp_path: Path
 ) -> None:
     victim, path = tmp_path / "precious.txt", place.brain / SqliteStore.file_name
@@ -145,13 +139,8 @@ def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
         opened()
         assert victim.read_text() == "mine"
         assert not journal.exists()
-
-
-@posix
-def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> None:
-    path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
-    os.mkfifo(path.with_name(f"{SqliteStore.file_name}-journal"))
+    os.mkfifo(journal)
     with SqliteStore(path) as store:
         assert "rollback journal" in " ".join(store.take_warnings())
 

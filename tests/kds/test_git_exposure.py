@@ -88,6 +88,9 @@ def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
     monkeypatch.setattr("kds.brain.git.FRESH_S", 0.0)
     git(fitted_workspace, "init", "-q")
     written(fitted_workspace, OWN_RULES)
+    with monkeypatch.context() as without_git:
+        without_git.setattr("kds.brain.git.which", lambda name: None)
+        assert kds_call("route", SAID).err == ""
     assert "kds doctor --fix" in kds_call("route", SAID).err
     kds_call("doctor", "--fix")
     assert kds_call("route", SAID).err == ""
@@ -128,14 +131,6 @@ def test_a_folder_without_rules_gets_them_in_a_worktree_and_in_a_submodule_too(
         assert "conversation" not in git(place, "status", "--porcelain", "-uall")
         written(place, OWN_RULES)
         assert any("not remembered" in note for note in kds.Router.open(place).route(SAID).why)
-
-
-def test_without_git_the_conversation_is_kept(
-    fitted_workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(fitted_workspace, "init", "-q")
-    monkeypatch.setattr("kds.brain.git.which", lambda name: None)
-    assert kds_call("route", SAID).err == ""
 
 
 @pytest.mark.parametrize(

@@ -58,15 +58,9 @@ def test_a_failure_shows_turn_expected_actual_and_why(pytester: pytest.Pytester)
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        [
-            "*impossible, turn 2 of 2",
-            "*user*Make it purple",
-            "*expanded*- Paint it black",
-            "*+ Make the FAB button purple",
-            "*intent*- COMMIT",
-            "*why*",
-        ]
-    )
+        ["*impossible, turn 2 of 2", "*user*Make it purple", "*expanded*- Paint it black",
+         "*+ Make the FAB button purple", "*intent*- COMMIT", "*why*"]
+    )  # fmt: skip
     assert "Traceback" not in result.stdout.str()
 
 

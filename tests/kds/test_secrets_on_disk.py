@@ -170,6 +170,5 @@ def test_indexed_documents_leave_no_secret(place: Workspace, tmp_path: Path) -> 
     assert left_in(place.brain, SECRETS) == []
 
 
-@pytest.mark.parametrize("text", PUBLIC)
-def test_what_only_looks_random_stays(text: str) -> None:
-    assert storable(text) == text
+def test_what_only_looks_random_stays() -> None:
+    assert [text for text in PUBLIC if storable(text) != text] == []

@@ -34,12 +34,9 @@ def test_the_example_loads_over_the_packaged_prompts(tmp_path: Path) -> None:
     )
 
 
-def test_every_front_matter_key_is_documented() -> None:
+def test_every_front_matter_key_and_every_template_variable_is_documented() -> None:
     assert rows("Front matter") == {
         field.alias or name for name, field in FrontMatter.model_fields.items()
     }
-
-
-def test_every_template_variable_is_documented() -> None:
     values = prompt_values(Turn("x", datetime(2025, 11, 3, tzinfo=UTC)), agents=(), workspace="")
     assert rows("Template variables") == set(values)

@@ -39,8 +39,13 @@ def with_example(language: Language, tmp_path_factory: pytest.TempPathFactory) -
     return Resolver(language, rules.rules, rules.knowledge)
 
 
-def test_every_signal_kind_is_documented() -> None:
+def test_every_signal_kind_and_every_key_of_a_rule_and_of_its_antecedent_is_documented() -> None:
     assert sorted(names(KINDS)) == sorted(get_args(SignalKind))
+    text = PAGE.read_text(encoding="utf-8")
+    rule, antecedent = text.split("`antecedent` takes:", 1)
+    for model, part in ((Rule, rule), (AntecedentNeed, antecedent)):
+        missing = [key for key in model.model_fields if f"\n| `{key}` |" not in part]
+        assert missing == []
 
 
 @pytest.mark.parametrize("row", KINDS, ids=names(KINDS))
@@ -57,14 +62,6 @@ def test_the_example_of_a_signal_kind_works(with_example: Resolver, row: list[st
     used = switched or "".join(r.rule for r in resolved.references)
     kinds = {rule.id: rule.signal.kind for rule in with_example.rules}
     assert kind == "`focus`" or kind == f"`{kinds[used]}`"
-
-
-def test_every_key_of_a_rule_and_of_its_antecedent_is_documented() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    rule, antecedent = text.split("`antecedent` takes:", 1)
-    for model, part in ((Rule, rule), (AntecedentNeed, antecedent)):
-        missing = [key for key in model.model_fields if f"\n| `{key}` |" not in part]
-        assert missing == []
 
 
 def test_the_defaults_of_an_antecedent_are_those_of_the_code() -> None:

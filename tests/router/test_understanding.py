@@ -35,15 +35,13 @@ def test_a_conversation_that_is_sent_along_is_read_as_one_that_is_remembered(
     assert (found.expanded, found.unresolved) == ("Make it purple", ("it",))
 
 
-def test_what_is_known_counts_as_said_before(resolver: Resolver) -> None:
+def test_what_is_known_counts_as_said_before_and_steps_are_taken_by_name(
+    resolver: Resolver, packaged_model: IntentModel
+) -> None:
     discourse_of = sent_along(resolver, (Utterance("Use the login form"),))
     assert len(discourse_of(Turn("Make it wider", AT)).moments) == 1
     assert len(sent_along(resolver)(Turn("Make it wider", AT)).moments) == 0
-
-
-def test_steps_are_taken_by_name(resolver: Resolver, packaged_model: IntentModel) -> None:
     steps = understanding(resolver, packaged_model, sent_along(resolver))
-    assert [step.name for step in steps] == [
-        *("resolve", "decide", "expand", "need", "rewrite", "classify", "foreign"),
-    ]
+    names = ["resolve", "decide", "expand", "need", "rewrite", "classify", "foreign"]
+    assert [step.name for step in steps] == names
     assert [step.name for step in named(steps, "expand", "resolve")] == ["resolve", "expand"]

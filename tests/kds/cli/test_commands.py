@@ -170,7 +170,12 @@ def test_a_message_that_was_logged_is_loaded_again_and_a_damaged_line_is_a_warni
     assert "set aside" in result.err
 
 
-def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
+def test_a_home_that_is_not_there_is_refused_and_json_is_ascii_where_the_stream_is(
+    kds_spawn: Run,
+) -> None:
+    for arguments in (["context", "load"], ["context", "load", "--path"]):
+        missing = kds_spawn(*arguments, KDS_HOME="/nowhere/at/all")
+        refused(missing, "no such folder", "check $KDS_HOME")
     kds_spawn("context", "log", "--message", "Färbe 🎨", "--intent", "EXECUTE")
     result = kds_spawn("context", "load", "--json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.out.isascii()
@@ -211,14 +216,6 @@ def test_files_that_are_wrong_are_told_with_all_their_problems(
     refused(
         kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
     )
-
-
-def test_a_home_that_is_not_there_is_no_empty_workspace(
-    kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
-    for arguments in (["context", "load"], ["context", "load", "--path"]):
-        refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
 
 
 def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:

@@ -132,16 +132,11 @@ def test_an_import_that_was_killed_goes_on_when_it_is_repeated(
     with SqliteStore(remembered) as store:
         for number in range(60):
             session = store.create_session(title=f"walrus {number}")
-            said = (f"it says {one}" for one in range(40))
-            store.restore(
-                Archive(
-                    session,
-                    tuple(
-                        Message("", "", seq, "user", text, session.created_at, 0)
-                        for seq, text in enumerate(said, 1)
-                    ),
-                )
+            said = (
+                Message("", "", seq, "user", f"it says {seq}", session.created_at, 0)
+                for seq in range(1, 41)
             )
+            store.restore(Archive(session, tuple(said)))
     kds_call("memory", "export", "--all", "--to", "all.json")
     monkeypatch.setenv("KDS_DATABASE", named)
     command = [sys.executable, "-m", "kds", "memory", "import", "all.json"]
@@ -175,14 +170,11 @@ def test_a_message_is_routed_while_the_database_is_away(
     assert [one["user_message"] for one in entries] == ["Add a dark mode"]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, url: str, kds_call: Run) -> Run:
-    monkeypatch.setenv("KDS_DATABASE", url)
+def test_a_token_is_printed_once_listed_revoked_and_audited_and_a_removal_asked_for_twice(
+    kds_call: Run, named: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KDS_DATABASE_ORGANISATION", "acme")
-    return partial(kds_call, "team")
-
-
-def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Server) -> None:
+    run = partial(kds_call, "team")
     token = run("add", "ann", "--admin").out.strip()
     person = person_of(server, token)
     assert person is not None
@@ -194,11 +186,7 @@ def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Se
     assert person_of(server, token) is None
     actions = [one["action"] for one in data(run("list", "--audit", "--json"))]
     assert actions == ["token revoked", "token made"]
-
-
-def test_removing_somebody_is_asked_for_twice_and_needs_a_token_that_is_there(run: Run) -> None:
     refused(run("remove", "bob", "--token", "all"), "kds team list")
-    run("add", "ann")
     refused(run("remove", "ann"), "add --yes")
     assert run("remove", "ann", "--yes").out == "removed ann: 0 projects\n"
     assert data(run("list", "--json")) == []

@@ -35,22 +35,18 @@ def test_learning_off_is_said_and_a_damaged_line_leaves_the_rest(
     assert learn("teach", DASHBOARD, "PLAN").code == BAD_INPUT
 
 
-@pytest.mark.parametrize(
-    ("message", "intent"),
-    [("hmm it covers the footer on mobile", "DEBUG"), ("Run the tests", "PLAN")],
-)
-def test_where_a_user_corrects_the_user_is_right(
-    kds_call: Run, brain: Path, message: str, intent: str
+def test_the_user_is_right_and_what_was_taught_before_is_replaced_by_force_alone(
+    kds_call: Run, learn: Run, brain: Path
 ) -> None:
-    told = kds_call("learn", "teach", message, intent)
-    assert (told.code, told.err) == (0, "")
-    assert told.out.startswith(f"learned: '{message}' as {intent}; kds learn undo ")
-    assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
-
-
-def test_only_what_was_taught_before_is_refused_and_force_replaces_it(
-    learn: Run, brain: Path
-) -> None:
+    for message, intent in (
+        ("hmm it covers the footer on mobile", "DEBUG"),
+        ("Run the tests", "PLAN"),
+    ):
+        told = learn("teach", message, intent)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith(f"learned: '{message}' as {intent}; kds learn undo ")
+        assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
+    (brain / "learned.yaml").unlink()
     learn("teach", "ship it", "COMMIT")
     refused(learn("teach", "Ship it!", "PLAN"), "you taught 'Ship it!' as COMMIT", "--force")
     told = data(learn("teach", "Ship it!", "PLAN", "--force", "--json"))

@@ -118,7 +118,9 @@ def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     assert "neither on the PATH nor beside this Python" in project.doctor().problems[0]
 
 
-def test_without_a_service_the_hook_is_not_run(project: Project) -> None:
+def test_without_a_service_the_hook_is_not_run_and_only_recent_troubles_of_it_are_told(
+    project: Project,
+) -> None:
     project.try_init("claude")
     checks = project.doctor()
     assert checks["hook"][0]["fix"] == "kds service start"
@@ -126,6 +128,15 @@ def test_without_a_service_the_hook_is_not_run(project: Project) -> None:
     ServiceAddress().ensure()
     ServiceAddress().socket_path.write_text("")
     assert "nothing answers" in project.doctor()["service"][0]["found"]
+    now = datetime.now(UTC)
+    old = now - timedelta(days=3)
+    log = project.write("kds-brain/hook.log", f"{old.isoformat()} no service\n")
+    log.chmod(0o600)
+    assert project.doctor()["hook log"][0]["mark"] == "ok"
+    log.write_text(f"{old.isoformat()} old\n{now.isoformat()} no service\nbroken\n")
+    (finding,) = project.doctor()["hook log"]
+    assert "within a day: 1; at " in finding["found"]
+    assert finding["found"].endswith("no service")
 
 
 def test_rights_of_others_are_a_problem_that_it_can_fix(project: Project) -> None:
@@ -175,15 +186,3 @@ def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
     plugin.write_text(plugin.read_text() + "mine")
     notes = [one["found"] for one in project.doctor()["files"] if one["mark"] == "note"]
     assert notes == [f"{plugin} stays as it is: changed by hand"]
-
-
-def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(project: Project) -> None:
-    now = datetime.now(UTC)
-    old = now - timedelta(days=3)
-    log = project.write("kds-brain/hook.log", f"{old.isoformat()} no service\n")
-    log.chmod(0o600)
-    assert project.doctor()["hook log"][0]["mark"] == "ok"
-    log.write_text(f"{old.isoformat()} old\n{now.isoformat()} no service\nbroken\n")
-    (finding,) = project.doctor()["hook log"]
-    assert "within a day: 1; at " in finding["found"]
-    assert finding["found"].endswith("no service")

@@ -29,39 +29,30 @@ def _script(name: str) -> ModuleType:
     return module
 
 
-def test_slash_commands_schemas_and_cases_are_those_of_kds() -> None:
+def test_slash_commands_schemas_and_cases_are_those_of_kds_and_the_extension_stays_small() -> None:
     stale = [
         path.name
         for path, text in _script("generate").generated().items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     assert stale == [], "run editors/vscode/scripts/generate.py"
-
-
-@pytest.mark.parametrize(
-    ("text", "right"),
-    [
-        ("- {id: a, turns: [{user: Hi, intent: [ASK, PLAN], secondary: []}]}", True),
-        ("{id: a, turns: [{user: Hi, switch: true, reply: Hello}]}", True),
-        ("- {id: a, turns: []}", False),
-        ("- {id: a, turns: [{usr: Hi}]}", False),
-        ("[]", False),
-    ],
-)
-def test_the_schema_of_dialogues_judges_as_kds_does(text: str, right: bool) -> None:
-    schema = json.loads((FOLDER / "schemas" / "dialogues.json").read_text())
-    assert jsonschema.Draft202012Validator(schema).is_valid(yaml.safe_load(text)) is right
-    try:
-        parse_examples(text, Path("a.yaml"), Dialogue)
-    except ExampleFileError:
-        assert not right
-    else:
-        assert right
-
-
-def test_the_extension_stays_small() -> None:
     files = [path for path in FOLDER.rglob("*.ts") if not {"node_modules", "dist"} & {*path.parts}]
     assert sum(len(path.read_text().splitlines()) for path in files) <= MOST_LINES
+
+
+def test_the_schema_of_dialogues_judges_as_kds_does() -> None:
+    schema = json.loads((FOLDER / "schemas" / "dialogues.json").read_text())
+    valid = jsonschema.Draft202012Validator(schema).is_valid
+    for text in (
+        "- {id: a, turns: [{user: Hi, intent: [ASK, PLAN], secondary: []}]}",
+        "{id: a, turns: [{user: Hi, switch: true, reply: Hello}]}",
+    ):
+        assert valid(yaml.safe_load(text))
+        assert parse_examples(text, Path("a.yaml"), Dialogue)
+    for text in ("- {id: a, turns: []}", "- {id: a, turns: [{usr: Hi}]}", "[]"):
+        assert not valid(yaml.safe_load(text))
+        with pytest.raises(ExampleFileError):
+            parse_examples(text, Path("a.yaml"), Dialogue)
 
 
 def test_the_units_of_the_extension_pass_and_its_types_hold() -> None:

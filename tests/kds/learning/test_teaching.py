@@ -76,42 +76,32 @@ def test_the_user_is_right_whatever_ships(
     assert intent_of(message, place) == intent_of(likewise, place) == intent
 
 
-def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
-    place: Workspace, learned: LockedText
-) -> None:
-    learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
-    [warning] = kds.Router.open(place, log=False).warnings
-    assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        ("word " * 60, "longer than 200 characters"),
-        ("???", "has no word"),
-        ("first line\nsecond line of it", "more than one line"),
-        ("make x = {'a': 1} work", "holds code"),
-        (TOKEN, "has no word"),
-    ],
-)
-def test_what_can_be_no_example_says_why(
-    message: str, reason: str, place: Workspace, kept: Kept
-) -> None:
+def test_what_can_be_no_example_says_why(place: Workspace, kept: Kept) -> None:
     before = kept()
-    with pytest.raises(LearningError, match=reason) as caught:
-        teach(place, message, "PLAN")
-    assert TOKEN not in str(caught.value)
-    assert len(str(caught.value)) < 300
+    for message, reason in (
+        ("word " * 60, "longer than 200 characters"), ("???", "has no word"),
+        ("first line\nsecond line of it", "more than one line"),
+        ("make x = {'a': 1} work", "holds code"), (TOKEN, "has no word"),
+    ):  # fmt: skip
+        with pytest.raises(LearningError, match=reason) as caught:
+            teach(place, message, "PLAN")
+        assert TOKEN not in str(caught.value)
+        assert len(str(caught.value)) < 300
     assert kept() == before
 
 
-def test_a_secret_is_marked_before_anything_is_stored(place: Workspace) -> None:
+def test_a_secret_is_marked_and_an_example_of_an_intent_that_nobody_has_is_a_warning(
+    place: Workspace, learned: LockedText
+) -> None:
     done = teach(place, f"polish the dashboard page with {TOKEN}", "EXECUTE")
     assert done.redacted
     assert "[secret: " in done.example.text
     files = [path for path in place.brain.rglob("*") if path.is_file()]
     assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
     assert Learning(place).undo_last().id == done.example.id
+    learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
+    [warning] = kds.Router.open(place, log=False).warnings
+    assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning
 
 
 def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(

@@ -107,16 +107,13 @@ def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
     assert tools["route_message"].input_schema["required"] == ["message"]
 
 
-def test_a_message_in_another_language_is_left_to_the_assistant(stdio: Talk) -> None:
+def test_what_is_not_clear_comes_back_as_a_question_and_another_language_is_left_to_the_assistant(
+    stdio: Talk,
+) -> None:
     routed = stdio.data("route_message", message="Mach es bitte lila", conversation="german")
     assert (routed["action"], routed["expanded"]) == ("abstain", "Mach es bitte lila")
     assert routed["notice"].startswith("KDS reads English only")
     assert routed["next_step"].startswith(routed["notice"])
-
-
-def test_what_is_not_clear_comes_back_as_a_question_that_the_next_message_answers(
-    stdio: Talk,
-) -> None:
     asked = stdio.data("route_message", message="header", conversation="asked")
     assert (asked["action"], bool(asked["question"])) == ("clarify", True)
     assert "then call route_message with the answer" in asked["next_step"]

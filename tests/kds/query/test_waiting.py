@@ -14,52 +14,37 @@ from kds.query.models import REST_S, EmbedderSlot, PatientEmbedder, Speakers, Wa
 from ...effort import PATIENCE_S
 
 
-def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
-    async def main() -> None:
-        speakers = Speakers()
-        name = await speakers.run(lambda: threading.current_thread().name, timeout_s=PATIENCE_S)
-        assert name == "kds-answer"
-        with pytest.raises(KeyError):
-            await speakers.run(lambda: {}["missing"], timeout_s=PATIENCE_S)
+@pytest.mark.anyio
+async def test_a_call_runs_elsewhere_with_its_own_error_until_everybody_is_let_go() -> None:
+    speakers, gate = Speakers(), threading.Event()
+    name = await speakers.run(lambda: threading.current_thread().name, timeout_s=PATIENCE_S)
+    assert name == "kds-answer"
+    with pytest.raises(KeyError):
+        await speakers.run(lambda: {}["missing"], timeout_s=PATIENCE_S)
+    waiting = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    speakers.stop()
+    with pytest.raises(WaitError, match="stopping"):
+        await waiting
+    with pytest.raises(WaitError, match="stopping"):
+        await speakers.run(lambda: True, timeout_s=PATIENCE_S)
+    gate.set()
 
-    asyncio.run(main())
 
-
-def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
+@pytest.mark.anyio
+async def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kds.query.models.GRACE_S", 0.0)
-    gate = threading.Event()
-
-    async def main() -> None:
-        speakers = Speakers(limit=1)
-        first = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
-        await asyncio.sleep(0)
-        with pytest.raises(WaitError):
-            await speakers.run(lambda: True, timeout_s=0.05)
-        gate.set()
-        assert await first is True
-        assert await speakers.run(lambda: "free", timeout_s=PATIENCE_S) == "free"
-
-    asyncio.run(main())
-
-
-def test_at_the_end_everybody_is_let_go() -> None:
-    gate = threading.Event()
-
-    async def main() -> None:
-        speakers = Speakers()
-        waiting = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        speakers.stop()
-        with pytest.raises(WaitError, match="stopping"):
-            await waiting
-        with pytest.raises(WaitError, match="stopping"):
-            await speakers.run(lambda: True, timeout_s=PATIENCE_S)
-
-    asyncio.run(main())
+    speakers, gate = Speakers(limit=1), threading.Event()
+    first = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
+    await asyncio.sleep(0)
+    with pytest.raises(WaitError):
+        await speakers.run(lambda: True, timeout_s=0.05)
     gate.set()
+    assert await first is True
+    assert await speakers.run(lambda: "free", timeout_s=PATIENCE_S) == "free"
 
 
 class Model:
@@ -67,12 +52,9 @@ class Model:
 
     name = "tests"
 
-    def __init__(self, does: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, does: Callable[[], object]) -> None:
         self.does = does
         self.asked = 0
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[1.0] for _ in texts]
 
     def embed_query(self, text: str) -> list[float]:
         self.asked += 1
@@ -94,9 +76,6 @@ def test_a_model_that_hangs_costs_a_question_its_limit_once() -> None:
     patient = PatientEmbedder(model.name, model, limit_s=PATIENCE_S, rest=rest)
     assert patient.embed_query("x") == [1.0]
     assert model.asked == 2
-
-
-def test_the_slot_is_empty_until_somebody_has_loaded_the_model() -> None:
     slot = EmbedderSlot(lambda: "tests.fake:Nothing")
     assert slot.ready is None
     with pytest.raises(EmbeddingsError):

@@ -31,12 +31,10 @@ def turn(
 
 def recalled(hits: int, ms: float = 5.0, **more: Any) -> Metric:
     data: dict[str, object] = {
-        "hits": hits,
-        "counts": {"lexical": hits, "code": 0},
+        "hits": hits, "counts": {"lexical": hits, "code": 0}, "top_scores": [0.9] * hits,
         "timings_ms": {"lexical": ms / 2, "total": ms},
-        "top_scores": [0.9] * hits,
         "flags": {"in_conversation": True, "widened": hits == 0},
-    }
+    }  # fmt: skip
     return Metric(NOW - timedelta(hours=1), RECALL, data | more)
 
 

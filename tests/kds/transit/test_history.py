@@ -48,27 +48,23 @@ def _sent(messages: list[Any]) -> list[dict[str, str]]:
 
 
 @given(conversations())
-def test_what_is_sent_keeps_every_bound(said: list[dict[str, Any]]) -> None:
+def test_what_is_sent_keeps_every_bound_and_is_sent_again_unchanged(
+    said: list[dict[str, Any]],
+) -> None:
     sent = transit(said)
     jsonschema.validate([message.as_dict() for message in sent], SCHEMA)
     assert sum(tokens(message.content) for message in sent) <= BUDGET_TOKENS
     assert sum(message.role == "user" for message in sent) <= TURNS
     assert all(len(one.content) <= REPLY_CHARS for one in sent if one.role == "assistant")
     assert not sent or sent[0].role == "user"
+    assert transit(sent) == sent
 
 
-@given(conversations())
-def test_what_was_sent_is_sent_again_unchanged(said: list[dict[str, Any]]) -> None:
-    once = transit(said)
-    assert transit(once) == once
-
-
-def test_the_last_ten_turns_are_sent_with_their_replies() -> None:
+def test_the_last_ten_turns_are_sent_with_their_replies_and_what_is_beyond_the_budget_is_cut() -> (
+    None
+):
     said = [Message(role, f"{role} {n}") for n in range(12) for role in ("user", "assistant")]
     assert transit(said) == said[4:]
-
-
-def test_a_question_beyond_the_budget_is_cut_and_its_replies_are_dropped() -> None:
     (sent,) = transit([Message("user", "word " * 5000), Message("assistant", "Yes.")])
     assert sent.content.endswith(f"word{CUT}")
     assert BUDGET_TOKENS - 3 <= tokens(sent.content) <= BUDGET_TOKENS
