@@ -22,31 +22,21 @@ def plugin(run_kds: Run, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("client", SHARING, indirect=True)
-def test_the_hook_of_the_plugin_hints_at_what_the_second_message_means(
-    client: Client, plugin: Path
+def test_hook_server_and_skills_of_the_plugin_serve_the_project_the_client_is_in(
+    client: Client, plugin: Path, run_kds: Run
 ) -> None:
+    options = ("--plugin-dir", str(plugin))
     for carry_on, message in enumerate(("I want to add a FAB button", "Make it purple")):
-        client.ask(message, "--plugin-dir", str(plugin), carry_on=bool(carry_on))
+        client.ask(message, *options, carry_on=bool(carry_on))
     _, second = client.model.turns
     assert 'KDS: "it" probably means "the FAB button".' in second.newest
     assert logged_messages(client.project) == ["I want to add a FAB button", "Make it purple"]
-
-
-@pytest.mark.usefixtures("service")
-@pytest.mark.parametrize("client", SHARING, indirect=True)
-def test_the_mcp_server_of_the_plugin_serves_the_project_the_client_is_in(
-    client: Client, plugin: Path, run_kds: Run
-) -> None:
     run_kds("route", "I want to add a FAB button")
+    asked = ("#file:KDS/prompts/user/kds.md Make it purple", *options)
     client.model.play([Call(MCP_TOOLS[client.name], {"message": "Make it purple"})])
-    client.ask("#file:KDS/prompts/user/kds.md Make it purple", "--plugin-dir", str(plugin))
+    client.ask(*asked)
     assert not client.model.script, "the client offers no such tool"
     assert "Make the FAB button purple" in client.model.turns[-1].newest
-
-
-@pytest.mark.usefixtures("service")
-@pytest.mark.parametrize("client", SHARING, indirect=True)
-def test_the_skills_of_the_plugin_are_there(client: Client, plugin: Path) -> None:
     client.model.play([client.skill(SKILLS[client.name])])
-    client.ask("#file:KDS/prompts/user/kds.md Make it purple", "--plugin-dir", str(plugin))
+    client.ask(*asked)
     assert opening_sentence(plugin / "skills" / "kds" / "SKILL.md") in client.model.turns[-1].text

@@ -66,19 +66,18 @@ def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Ta
     assert [text for text in told if re.search(r"^\s|\n[ \t]", text)] == []
 
 
-@pytest.mark.parametrize(
-    ("sent", "read"),
-    [("\\ud83d purple", "\ufffd purple"), ("\\ud83d\\ude00 hi", "\U0001f600 hi")],
-)
 def test_half_a_character_is_answered_as_a_replacement_character(
-    workspace: Path, environment: dict[str, str], sent: str, read: str
+    workspace: Path, environment: dict[str, str]
 ) -> None:
-    params = {"name": "memory_search", "arguments": {"query": "SENT"}}
-    call = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
-    call = call.replace("SENT", sent)
-    answer = serve(workspace, environment, json.dumps(INITIALIZE), INITIALIZED, call)[-1]
-    assert answer["id"] == 2
-    assert answer["result"]["structuredContent"]["query"] == read
+    def search(number: int, query: str) -> str:
+        params = {"name": "memory_search", "arguments": {"query": "SENT"}}
+        call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        return json.dumps(call).replace("SENT", query)
+
+    calls = search(2, "\\ud83d purple"), search(3, "\\ud83d\\ude00 hi")
+    answers = serve(workspace, environment, json.dumps(INITIALIZE), INITIALIZED, *calls)[-2:]
+    read = [(one["id"], one["result"]["structuredContent"]["query"]) for one in answers]
+    assert read == [(2, "\ufffd purple"), (3, "\U0001f600 hi")]
 
 
 def test_little_is_loaded_when_the_client_is_answered(
@@ -198,20 +197,14 @@ async def test_a_prompt_that_is_added_is_listed_and_routed_to(
             assert found.messages[0].content.text == "Ship this: ship it"
 
 
-@pytest.mark.parametrize(
-    ("broken", "text"),
-    [
-        ("prompts/internal/deployer.md", "---\nname"),
-        ("kds-brain/rules/mine.yaml", "- nonsense"),
+async def test_files_that_do_not_load_silence_no_tool(fitted_workspace: Path) -> None:
+    for broken, text in (
+        ("prompts/internal/deployer.md", "---\nname"), ("kds-brain/rules/mine.yaml", "- nonsense"),
         ("kds-brain/english/people.yaml", "- nonsense"),
-    ],
-)
-async def test_files_that_do_not_load_silence_no_tool(
-    fitted_workspace: Path, broken: str, text: str
-) -> None:
-    path = fitted_workspace / broken
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    ):  # fmt: skip
+        path = fitted_workspace / broken
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     server = KdsServer(Workspace.find(fitted_workspace))
     async with Client(server) as client:
         result = await client.call_tool("route_message", {"message": "Add a footer"})
