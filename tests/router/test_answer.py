@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pytest
-
 from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.answer import make_answer
 from kds.router.prompts.library import PromptLibrary
@@ -31,37 +29,28 @@ def answer_to(message: str, library: PromptLibrary, *, before: str = ORIGINAL) -
     return make_answer(library, asked).run(turn)
 
 
-@pytest.mark.parametrize(
-    ("message", "intent"),
-    [
-        ("the first one", "PLAN"),
-        ("The second one, please", "EXECUTE"),
-        ("2", "EXECUTE"),
-        ("the last", "TEST"),
-        ("plan it", "PLAN"),
-        ("I mean test", "TEST"),
-        ("execute", "EXECUTE"),
-        ("change it", "EXECUTE"),
-    ],
-)
-def test_an_answer_picks_a_candidate_and_keeps_the_original_message(
-    message: str, intent: str, library: PromptLibrary
-) -> None:
-    turn = answer_to(message, library)
-    assert (turn.intent, turn.message, turn.context_ref) == (intent, message, "shop")
-    assert turn.expanded == "Sort out the login page of the shop"
-
-
-@pytest.mark.parametrize(
-    "message",
-    ["Make it purple", "the fourth one", "yes", "plan and test it", "commit it",
-     "the second button is broken", "Add tests for the second one of the forms"],
+PICKED = {
+    "the first one": "PLAN", "The second one, please": "EXECUTE", "2": "EXECUTE",
+    "the last": "TEST", "plan it": "PLAN", "I mean test": "TEST", "execute": "EXECUTE",
+    "change it": "EXECUTE",
+}  # fmt: skip
+OTHERS = (
+    "Make it purple", "the fourth one", "yes", "plan and test it", "commit it",
+    "the second button is broken", "Add tests for the second one of the forms",
 )  # fmt: skip
-def test_what_names_no_candidate_is_a_message_of_its_own(
-    message: str, library: PromptLibrary
-) -> None:
-    turn = answer_to(message, library)
-    assert (turn.intent, turn.expanded) == ("ASK", message)
+
+
+def test_an_answer_picks_a_candidate_and_keeps_the_original_message(library: PromptLibrary) -> None:
+    for message, intent in PICKED.items():
+        turn = answer_to(message, library)
+        assert (turn.intent, turn.message, turn.context_ref) == (intent, message, "shop")
+        assert turn.expanded == "Sort out the login page of the shop"
+
+
+def test_what_names_no_candidate_is_a_message_of_its_own(library: PromptLibrary) -> None:
+    for message in OTHERS:
+        turn = answer_to(message, library)
+        assert (turn.intent, turn.expanded) == ("ASK", message)
     unasked = answer_to("the second one", library, before="Add a footer")
     assert unasked.expanded == "the second one"
 

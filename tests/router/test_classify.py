@@ -52,17 +52,14 @@ def test_requests_of_different_kinds_are_told_apart(
     assert (done.intent, done.secondary_intents) == (intent, secondary)
 
 
-@pytest.mark.parametrize(
-    ("message", "intent"),
-    [
+def test_adding_to_a_thing_in_play_changes_it(step: Step) -> None:
+    talk = (ContextEntry(AT, "I want to add a FAB button", "PLAN", "fab-20251103"),)
+    for message, intent in (
         ("can you please add a shadow to the FAB button", "EXECUTE"),
         ("Could you please add a captcha to the form", "PLAN"),
         ("Actually, make it optional", "CORRECT"),
-    ],
-)
-def test_adding_to_a_thing_in_play_changes_it(step: Step, message: str, intent: str) -> None:
-    talk = (ContextEntry(AT, "I want to add a FAB button", "PLAN", "fab-20251103"),)
-    assert step.run(Turn(message, AT, context=talk, expanded=message)).intent == intent
+    ):
+        assert step.run(Turn(message, AT, context=talk, expanded=message)).intent == intent
 
 
 def test_multi_intent_messages_are_split_and_others_are_not(step: Step) -> None:

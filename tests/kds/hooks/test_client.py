@@ -340,17 +340,16 @@ def test_a_service_is_started_where_there_is_none_but_once_a_minute(
     assert reasons(workspace) == ["no service is running"] * 3
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("KDS_SERVICE", "off"), ("KDS_SERVICE_AUTO", "No"), (None, "--no-start")]
-)
 def test_none_is_started_where_that_is_switched_off(
-    name: str | None, value: str, workspace: Path, python: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if name is not None:
-        monkeypatch.setenv(name, value)
-    assert was_silent(start(python, asked(workspace), *(() if name else (value,))))
+    assert was_silent(start(python, asked(workspace), "--no-start"))
+    for name, value in (("KDS_SERVICE", "off"), ("KDS_SERVICE_AUTO", "No")):
+        with monkeypatch.context() as switched:
+            switched.setenv(name, value)
+            assert was_silent(start(python, asked(workspace)))
     assert not ServiceAddress().starting_path.exists()
-    assert reasons(workspace) == ["no service is running"]
+    assert reasons(workspace) == ["no service is running"] * 3
 
 
 def test_a_run_imports_little(workspace: Path) -> None:

@@ -56,24 +56,17 @@ def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) ->
     assert intent_of(DASHBOARD, place) == "TEST"
 
 
-@pytest.mark.parametrize(
-    ("message", "intent", "likewise"),
-    [
+def test_the_user_is_right_whatever_ships(place: Workspace) -> None:
+    for message, intent, likewise in (
         ("our old friend the footer is back", "DEBUG", "Our old friend the footer is back!"),
-        ("ship it", "COMMIT", "ok, ship it"),
-        ("wrap this up", "COMMIT", "can you wrap this up?"),
+        ("ship it", "COMMIT", "ok, ship it"), ("wrap this up", "COMMIT", "can you wrap this up?"),
         ("commit the changes and push them", "PLAN", "COMMIT THE CHANGES AND PUSH THEM"),
-        ("run the tests", "PLAN", "please run the tests"),
-        ("fix it", "DEBUG", "Fix it."),
+        ("run the tests", "PLAN", "please run the tests"), ("fix it", "DEBUG", "Fix it."),
         ("status", "ASK", "Status?"),
-    ],
-)
-def test_the_user_is_right_whatever_ships(
-    message: str, intent: str, likewise: str, place: Workspace
-) -> None:
-    assert intent_of(message, place) != intent
-    teach(place, message, intent)
-    assert intent_of(message, place) == intent_of(likewise, place) == intent
+    ):  # fmt: skip
+        assert intent_of(message, place) != intent
+        teach(place, message, intent)
+        assert intent_of(message, place) == intent_of(likewise, place) == intent
 
 
 def test_what_can_be_no_example_says_why(place: Workspace, kept: Kept) -> None:
