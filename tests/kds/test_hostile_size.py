@@ -40,6 +40,8 @@ def agents(*, files: int, head: str) -> Callable[[Path], None]:
 
 INPUTS = ", ".join(f"name{number}" for number in range(40_000))
 MANY = f"---\nname: mine\ndescription: mine\ninputs: [{INPUTS}]\n---\nDo it.\n"
+TAGS = "---\nname: m\ndescription: m\ninputs: [message]\n---\n" + "{{ message }} " * 40_000
+LINE = f'{{"user_message": "{"a" * 1_000_001}"}}\n'
 DEEP = "[" * 100_000 + "]" * 100_000
 EXAMPLES = "examples:\n" + "".join(f"  - do the thing NUMBER {n}\n" for n in range(1_251))
 CPU_S = 4.0
@@ -54,14 +56,7 @@ again for a machine that is busy with other tests."""
         (one("kds-brain/settings.yaml", f"memory: {DEEP}\n"), "nested too deeply"),
         (one("kds-brain/rules/r.yaml", f"rules: {DEEP}\n"), "nested too deeply"),
         (one("prompts/internal/m.md", f"---\nname: {DEEP}\n---\nDo it.\n"), "nested too deeply"),
-        (
-            one(
-                "prompts/internal/m.md",
-                "---\nname: m\ndescription: m\ninputs: [message]\n---\n"
-                + "{{ message }} " * 40_000,
-            ),
-            "more than 10,000 template tags",
-        ),
+        (one("prompts/internal/m.md", TAGS), "more than 10,000 template tags"),
         (many("kds-brain/rules", "r{}.yaml", f"# {'a' * 990_000}\n", files=200), "more than 500"),
         (many("prompts/internal", "p{}.md", "a" * 990_000, files=200), "more than 500"),
         (agents(files=51, head="examples: [do my thing NUMBER]\n"), "more than 50 prompts"),
@@ -91,11 +86,7 @@ def test_what_is_too_large_too_deep_or_too_many_is_left_out_at_once_and_named(
         ("conversation-context.jsonl", "{}\n" * 20_000_000, ""),
         ("conversation-context.jsonl", "\n" * 60_000_000, ""),
         ("conversation-context.jsonl", f'{{"user_message": {DEEP}}}\n', ""),
-        (
-            "conversation-context.jsonl",
-            f'{{"user_message": "{"a" * 1_000_001}"}}\n',
-            "longer than 1,000,000 bytes",
-        ),
+        ("conversation-context.jsonl", LINE, "longer than 1,000,000 bytes"),
     ],
     ids=["deep learned", "huge learned", "short lines", "blank lines", "deep line", "huge line"],
 )

@@ -31,14 +31,12 @@ INPUTS = (
 
 @pytest.fixture
 def library(tmp_path: Path) -> PromptLibrary:
-    agents = {
-        ("work-planner", "PLAN"): "ask: plan something new\nstarts_session: true\n",
-        ("code-executor", "EXECUTE"): "ask: change what is there\n",
-        ("knowledge-retriever", "ASK"): "",
-        ("intent-router", UNKNOWN): "priority: 999\n",
-    }
     (tmp_path / "internal").mkdir()
-    for (name, intent), extra in agents.items():
+    for name, intent, extra in (
+        ("work-planner", "PLAN", "ask: plan something new\nstarts_session: true\n"),
+        ("code-executor", "EXECUTE", "ask: change what is there\n"),
+        ("knowledge-retriever", "ASK", ""), ("intent-router", UNKNOWN, "priority: 999\n"),
+    ):  # fmt: skip
         front = f"name: {name}\ndescription: d\nintent: {intent}\ninputs: [{INPUTS}]\n{extra}"
         (tmp_path / f"internal/{name}.md").write_text(f"---\n{front}---\n{BODY}")
     return PromptLibrary.load(packaged=tmp_path)
@@ -95,9 +93,8 @@ def test_a_plan_that_points_back_inherits_the_session(step: Step) -> None:
     assert step.run(replace(plan, context=(newer,))).session_id == "fab-button-20251103"
 
 
-@pytest.mark.parametrize(
-    ("message", "intent", "context", "switch", "session"),
-    [
+def test_a_switch_ends_the_session_and_the_next_message_begins_one(step: Step) -> None:
+    for message, intent, context, switch, session in (
         # a plan without a feature goes on with the session
         ("plan it all anew", "PLAN", (FAB,), False, "fab-button-20251103"),
         # a topic switch has none
@@ -105,14 +102,9 @@ def test_a_plan_that_points_back_inherits_the_session(step: Step) -> None:
         # the message after it begins one, with the date of the switch
         ("use a toggle", "EXECUTE", (FAB, SWITCH), False, "dark-mode-20251103"),
         ("use a toggle", "EXECUTE", (YESTERDAY,), False, "dark-mode-20251102"),
-    ],
-)
-def test_a_switch_ends_the_session_and_the_next_message_begins_one(
-    step: Step, message: str, intent: str, context: tuple[ContextEntry, ...], switch: bool,
-    session: str | None,
-) -> None:  # fmt: skip
-    given = replace(turn(message, intent), context=context, context_switch=switch)
-    assert step.run(given).session_id == session
+    ):
+        given = replace(turn(message, intent), context=context, context_switch=switch)
+        assert step.run(given).session_id == session
 
 
 def test_without_a_context_there_is_no_session(step: Step) -> None:

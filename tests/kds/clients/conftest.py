@@ -43,10 +43,6 @@ class Snapshot:
             frozenset(names[path] for path in paths if path.is_dir()),
         )
 
-    def words(self) -> dict[str, list[bytes]]:
-        """What is in the files, whatever the blanks and line ends are."""
-        return {name: content.split() for name, content in self.files.items()}
-
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

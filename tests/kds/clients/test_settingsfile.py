@@ -54,10 +54,8 @@ def _settings(draw: st.DrawFn) -> dict[str, Any]:
 
 _texts = st.builds(
     lambda value, indent, end: json.dumps(value, indent=indent) + end,
-    _settings(),
-    st.sampled_from([None, 2, 4, "\t"]),
-    st.sampled_from(["", "\n"]),
-)
+    _settings(), st.sampled_from([None, 2, 4, "\t"]), st.sampled_from(["", "\n"]),
+)  # fmt: skip
 
 
 def _set(settings: SettingsFile, program: str = "kds-hook") -> None:

@@ -50,17 +50,14 @@ def test_the_plan_mode_is_seen_and_half_a_surrogate_pair_becomes_a_mark_of_its_o
     assert read_hook(b'{"prompt": "caf\\udce9 \\ud83d\\ude00"}').prompt == "caf\ufffd \U0001f600"
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        *(b"", b"hello", b"[]", b"{}", b"\xff", b'{"prompt": 7}', b'{"prompt": ["a"]}'),
-        *(b'{"hook_event_name": "UserPromptSubmit"}', b'{"prompt": "x", "cwd": {}}', b"[" * 99_999),
-    ],
-)
-def test_anything_else_is_refused(raw: bytes) -> None:
-    with pytest.raises(HookInputError) as refused:
-        read_hook(raw)
-    assert refused.value.hint
+def test_anything_else_is_refused() -> None:
+    for raw in (
+        b"", b"hello", b"[]", b"{}", b"\xff", b'{"prompt": 7}', b'{"prompt": ["a"]}',
+        b'{"hook_event_name": "UserPromptSubmit"}', b'{"prompt": "x", "cwd": {}}', b"[" * 99_999,
+    ):  # fmt: skip
+        with pytest.raises(HookInputError) as refused:
+            read_hook(raw)
+        assert refused.value.hint
 
 
 @given(st.binary(max_size=200) | st.dictionaries(st.text(), st.text()).map(json.dumps))

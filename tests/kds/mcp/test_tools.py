@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from kds.brain.message import MESSAGE_LIMIT
-
 from .conftest import Talk
 
 
@@ -40,32 +38,20 @@ def test_references_are_resolved_and_nothing_is_remembered(stdio: Talk) -> None:
     assert len(stdio.data("context_load", conversation="refs")["entries"]) == 1
 
 
+LONG = "x" * 129
+INVOKED = "#file:KDS/prompts/internal/work-planer.md go"
+MEANT = "did you mean 'prompts/internal/work-planner.md'?"
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "wrong", "fix"),
     [
         ("route_message", {"message": "  "}, "the message is empty", "write what you want"),
-        (
-            "route_message",
-            {"message": "x" * (MESSAGE_LIMIT + 1)},
-            "100,001 characters",
-            "without the files",
-        ),
-        (
-            "route_message",
-            {"message": "#file:KDS/prompts/internal/work-planer.md go"},
-            "no prompt file",
-            "did you mean 'prompts/internal/work-planner.md'?",
-        ),
-        (
-            "context_load",
-            {"conversation": "x" * 129},
-            "1 to 128 characters",
-            "use the session id of the client",
-        ),
-        *(
-            ("route_message", {"message": "hm", "conversation": name}, "1 to 128 characters", "use")
-            for name in (" ", "x" * 129)
-        ),
+        ("route_message", {"message": "x" * 100_001}, "100,001 characters", "without the files"),
+        ("route_message", {"message": INVOKED}, "no prompt file", MEANT),
+        ("context_load", {"conversation": LONG}, "1 to 128", "use the session id of the client"),
+        ("route_message", {"message": "hm", "conversation": " "}, "1 to 128 characters", "use"),
+        ("route_message", {"message": "hm", "conversation": LONG}, "1 to 128 characters", "use"),
         ("route_mesage", {"message": "hm"}, "route_mesage", ""),
         ("route_message", {}, "Field required", ""),
         ("route_message", {"message": 5}, "valid string", ""),
