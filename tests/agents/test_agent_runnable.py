@@ -44,18 +44,15 @@ LIMIT_S = 0.1
 KEY = "sk-proj-" + "Ab1" * 14
 
 
-def test_without_a_model_the_reply_is_the_rendered_prompt(make_agent: MakeAgent) -> None:
+def test_without_a_model_the_reply_is_the_rendered_prompt_and_a_model_answers_to_it_and_the_message(
+    make_agent: MakeAgent, planner: AgentRunnable, provider: FakeProvider
+) -> None:
     reply = make_agent().as_runnable().invoke("dark mode")
     assert (reply.text, reply.prompt) == ("Plan this: dark mode", "Plan this: dark mode")
     assert (reply.answered, reply.model, reply.usage) == (False, None, None)
     assert (reply.agent, reply.intent, reply.turn.action) == ("work-planner", "PLAN", "route")
     pieces = list(make_agent().as_runnable().stream("dark mode"))
     assert [piece.text for piece in pieces] == ["Plan this: dark mode"]
-
-
-def test_a_model_answers_to_the_prompt_and_the_message(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
     provider.play(Text("Step one."))
     reply = planner.invoke("dark mode")
     assert (reply.text, reply.answered, reply.model) == ("Step one.", True, "fake-model")

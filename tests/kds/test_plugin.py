@@ -43,13 +43,9 @@ def test_one_item_a_dialogue(pytester: pytest.Pytester) -> None:
     _write(pytester, "tests/other.yaml", "not: ours")
     result = pytester.runpytest("--collect-only", "-q")
     result.stdout.fnmatch_lines_random(
-        [
-            "tests/b.dialogue.yml::greeting",
-            "tests/c.dialogue.json::json",
-            "tests/dialogues/a.yaml::greeting",
-            "tests/dialogues/a.yaml::again",
-        ]
-    )
+        ["tests/b.dialogue.yml::greeting", "tests/c.dialogue.json::json",
+         "tests/dialogues/a.yaml::greeting", "tests/dialogues/a.yaml::again"]
+    )  # fmt: skip
     assert "other.yaml" not in result.stdout.str()
 
 
@@ -75,15 +71,14 @@ def test_a_right_dialogue_leaves_no_trace_and_an_option_turns_it_off(
     pytester.runpytest().assert_outcomes()
 
 
-def test_a_file_that_does_not_load_is_a_collection_error(pytester: pytest.Pytester) -> None:
+def test_a_file_that_does_not_load_or_a_prompt_of_the_named_workspace_is_told_without_a_trace(
+    pytester: pytest.Pytester,
+) -> None:
     _write(pytester, "dialogues/a.yaml", "- id: a\n  turn: []\n")
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*a.yaml:2: unknown key 'turn'*", "*did you mean 'turns'?*"])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_the_prompts_of_the_named_workspace_are_used(pytester: pytest.Pytester) -> None:
     _write(pytester, "dialogues/a.yaml", RIGHT)
     _write(pytester, "home/kds-brain/README.md", "")
     _write(pytester, "home/prompts/internal/mine.md", "---\nname: other\n---\nbody\n")

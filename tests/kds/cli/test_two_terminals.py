@@ -40,8 +40,7 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
         assert one.route("Make it purple") == "Make the FAB button purple"
         assert "Make the login page responsive" in other.kds("ask", "Make it responsive")
         whose = one.kds("context", "load")
-        assert "here" in whose
-        assert "terminal" in whose
+        assert ("here" in whose, "terminal" in whose) == (True, True)
     file = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
     origins = [json.loads(line)["origin"] for line in file.read_text().splitlines()]
     assert (len(origins), len(set(origins))) == (5, 2)
