@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots \
-  model encoder turns needs decision bench bench-peers test-clients bench-service \
+  model encoder turns decision bench bench-peers test-clients bench-service \
   bench-hook bench-memory vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
@@ -64,17 +64,13 @@ DATA ?= ../shared/data
 needs = @test -e $(DATA)/$(1) || { echo "make $@ needs $(DATA)/$(1) ($(2)): make $@ DATA=FOLDER" >&2; exit 1; }
 CHATS := chats of public repositories, labelled for KDS in the form of docs/evaluation.md, not published
 
-turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json
+turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json; also reads tests/
 	$(call needs,chats/dev.jsonl,$(CHATS))
-	$(BIN)/python tools/fit_turns.py $(DATA) tests/chats router/fitted/turns.npz
+	$(BIN)/python tools/fit_turns.py $(DATA) tests router/fitted/turns.npz
 
 activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of public repositories, prompts labelled for KDS)
 	$(call needs,skills/dev.jsonl,skills of public repositories with prompts labelled for KDS; not published)
 	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl tests/kds/activation src/kds/activation
-
-needs:  ## how likely a message needs earlier messages; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`
-	$(call needs,chats/dev.jsonl,$(CHATS))
-	$(BIN)/python tools/fit_needs.py $(DATA) tests router/fitted/needs.npz
 
 decision:  ## the weights of written references; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`; also reads tests/
 	$(call needs,chats/dev.jsonl,$(CHATS))

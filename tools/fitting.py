@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.brain.turn import Turn, Utterance
-from kds.router.intents.features import TURN_PLACES, Place, turn_vector
+from kds.router.intents.features import TURN_WIDTH, Place, turn_vector
 from kds.testing.dialogues import Dialogue, ExpectedTurn, read_dialogues
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ def words_matrix(messages: Sequence[tuple[str, Place]]) -> Any:
     starts = np.cumsum([0, *(len(ids) for ids, _ in vectors)])
     ids = np.concatenate([ids for ids, _ in vectors])
     values = np.concatenate([values for _, values in vectors])
-    return csr_matrix((values, ids, starts), shape=(len(vectors), TURN_PLACES))
+    return csr_matrix((values, ids, starts), shape=(len(vectors), TURN_WIDTH))
 
 
 def drawn_folds(

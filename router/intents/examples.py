@@ -26,9 +26,8 @@ def examples_of(prompts: Sequence[PromptFile]) -> tuple[list[tuple[str, str]], P
 
     The description of an agent counts as one example of its intent.
     """
-    agents = {
-        one.intent: one for one in sorted(prompts, key=lambda p: p.intent or "") if one.intent
-    }
+    agents = {one.intent: one for one in prompts if one.intent}
+    agents = dict(sorted(agents.items()))
     examples = [
         (text, intent)
         for intent, agent in agents.items()
@@ -39,17 +38,12 @@ def examples_of(prompts: Sequence[PromptFile]) -> tuple[list[tuple[str, str]], P
 
 def fingerprints(examples: Pairs) -> NDArray[np.uint64]:
     """What tells pairs of text and label apart, 64 bits each, in the order of ``examples``."""
-    return _fingerprints(tuple(examples))
+    return np.array([_fingerprint(*pair) for pair in examples], dtype=np.uint64)
 
 
-@lru_cache(maxsize=4)  # a process opens the same prompts again and again
-def _fingerprints(examples: tuple[tuple[str, str], ...]) -> NDArray[np.uint64]:
-    found = [_fingerprint(_spelling(text), label) for text, label in examples]
-    return np.array(found, dtype=np.uint64)
-
-
-def _fingerprint(key: str, label: str) -> int:
-    named = f"{label}\0{key}".encode("utf-8", "surrogatepass")
+@lru_cache(maxsize=8192)  # a process opens the same prompts again and again
+def _fingerprint(text: str, label: str) -> int:
+    named = f"{label}\0{_spelling(text)}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(named, digest_size=8).digest(), "little")
 
 
@@ -57,8 +51,7 @@ def labels_of_example(
     text: str, labels: Sequence[str], taught: NDArray[np.uint64]
 ) -> tuple[str, ...]:
     """The labels that have ``text`` among their examples; ``taught`` are their fingerprints."""
-    key = _spelling(text)
-    return tuple(label for label in labels if _fingerprint(key, label) in taught)
+    return tuple(label for label in labels if _fingerprint(text, label) in taught)
 
 
 def _spelling(text: str) -> str:

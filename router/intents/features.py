@@ -11,21 +11,14 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import chain, combinations
+from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kds.brain.encoder import DIMENSIONS, shared_encoder
-from kds.router.english import table
-from kds.router.intents.patterns import bare_request
-from kds.router.intents.requests import split_message
-
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.float32]
-Ints = NDArray[np.int64]
+from kds.router.intents.linear import Floats, Ints, Matrix
 
 WORD_PLACES: Final = 2048
 """Places that terms are hashed to. With 1,024 and 8,192 the joint model is as good on CLINC150 with
@@ -46,15 +39,12 @@ ENCODED_CHARS: Final = 240
 better (cross-validated: .846 right, .844 with 400), and it took a quarter more."""
 
 KIND_WEIGHTS: Final[Mapping[str, float]] = {
-    "words": 1.0, "neighbours": 0.7, "pairs": 0.8, "concepts": 0.5, "pieces": 1.3,
+    "words": 1.0, "neighbours": 0.7, "pieces": 1.3,
 }  # fmt: skip
-"""Chosen on CLINC150 and Banking77 with ten examples an intent; a third more or less of any is
-within 0.3 points (decision 0005)."""
+"""Chosen on CLINC150 and Banking77 with five and ten examples an intent, beside the encoder: pairs
+of words and groups of synonyms change nothing there."""
 
 PIECE_SIZES: Final = range(2, 6)
-MAX_PAIRED: Final = 32
-"""Distinct words of a text that are paired: pairs grow with their square, meaning does not."""
-
 KEPT_WORDS: Final = 1024
 """Words whose stem and pieces are kept: most of a message stood in the ones before it."""
 
@@ -95,23 +85,11 @@ def vectors(texts: Sequence[str]) -> Matrix:
 
 
 def meanings(texts: Sequence[str]) -> Matrix:
-    """The encoder's vectors of the starts and ends of texts; zero where there is no encoder.
-
-    A text of several requests has the mean of theirs, which are scored one by one as well.
-    """
-    found = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    if shared_encoder().available:
-        for row, text in enumerate(texts):
-            found[row] = _meaning(text)
-    return found
-
-
-@lru_cache(maxsize=16)
-def _meaning(text: str) -> Matrix:
-    """Kept, because several models read the same message."""
-    requests = split_message(readable(text, ENCODED_CHARS))
-    mean: Matrix = shared_encoder().encode([bare_request(one) for one in requests]).sum(axis=0)
-    return mean * np.float32(ENCODER_WEIGHT / float(np.linalg.norm(mean)))
+    """The encoder's vectors of the starts and ends of texts; zero where there is no encoder."""
+    if not shared_encoder().available:
+        return np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    read = [readable(text, ENCODED_CHARS) for text in texts]
+    return shared_encoder().encode(read) * np.float32(ENCODER_WEIGHT)
 
 
 def hashed(
@@ -175,17 +153,11 @@ def terms(text: str) -> dict[str, Mapping[str, float]]:
     >>> found = terms("Run tests!")
     >>> list(found["words"]), list(found["neighbours"])
     (['run', 'test', '!'], ['<s> run', 'run test', 'test !', '! </s>'])
-    >>> list(found["pairs"]), list(found["concepts"])
-    (['! run', '! test', 'run test'], ['=exercise', '=try', '=test'])
     """
     words = stems(text)
-    paired = sorted(list(dict.fromkeys(words))[:MAX_PAIRED])
-    synonyms = concepts_by_stem()
     return {
         "words": Counter(words),
         "neighbours": Counter(map(" ".join, zip(["<s>", *words], [*words, "</s>"], strict=True))),
-        "pairs": dict.fromkeys(map(" ".join, combinations(paired, 2)), 1),
-        "concepts": dict.fromkeys((one for word in words for one in synonyms.get(word, ())), 1),
         "pieces": Counter(chain.from_iterable(map(_pieces_of_word, text.lower().split()))),
     }
 
@@ -197,24 +169,6 @@ def _pieces_of_word(word: str) -> tuple[str, ...]:
     sizes = [size for size in PIECE_SIZES if size < len(padded)]
     found = [padded[at : at + size] for size in sizes for at in range(len(padded) - size + 1)]
     return tuple(found) if len(padded) > max(PIECE_SIZES) else (*found, padded)
-
-
-@cache
-def concepts_by_stem() -> Mapping[str, tuple[str, ...]]:
-    """The groups of synonyms (`english/concepts.yaml`) of each stem, named by their first word.
-
-    With ten examples an intent, most words of a new message are in none of them. A word of the
-    same group then speaks for the same intent. Groups are loose, since the weights are learned.
-
-    >>> concepts_by_stem()["acquir"]
-    ('=buy',)
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for name, group in table("concepts").items():
-        for word in (name, *group):
-            held = found.get(stem(word), ())
-            found[stem(word)] = tuple(dict.fromkeys((*held, f"={name}")))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +184,15 @@ class Place:
 TURN_PLACES: Final = 1 << 14
 """Places for the terms of real turns. 32,768 are no better (cross-validated on the dev chats)."""
 
+TURN_WIDTH: Final = TURN_PLACES + DIMENSIONS
+
 TURN_CHARS: Final = 700
 """Characters of a real turn that are read: it says what it wants early."""
 
 TURN_WEIGHTS: Final[Mapping[str, float]] = {
-    "words": 1.0, "neighbours": 0.7, "pieces": 1.0, "concepts": 0.5, "signs": 1.4,
+    "words": 1.0, "neighbours": 0.7, "pieces": 1.0, "signs": 1.4,
 }  # fmt: skip
-"""Without pieces 1 point less on the dev chats, without concepts .2."""
+"""Without pieces 1 point less on the dev chats."""
 
 _URL: Final = re.compile(r"https?://\S+")
 _PATH: Final = re.compile(r"\S*[\\/]\S+")
@@ -262,14 +218,16 @@ _LOOK: Final[Mapping[str, Callable[[str], bool]]] = {
 
 @lru_cache(maxsize=16)
 def turn_vector(message: str, place: Place) -> tuple[Ints, Floats]:
-    """The hashed terms and signs of a message: places in rising order, and their values.
+    """The features of a message: places in rising order, and their values; meaning comes last.
 
     Prose alone counts: what is pasted and named stands as one word each.
     """
     start = readable(message) if len(message) > _SEARCHED_CHARS else message
     prose = _PATH.sub(" pathlike ", _URL.sub(" url ", _FENCED.sub(" codeblock ", start)))
     signs = dict.fromkeys(turn_signs(message, place), 1)
-    return hashed({**terms(prose[:TURN_CHARS]), "signs": signs}, TURN_WEIGHTS, TURN_PLACES)
+    ids, values = hashed({**terms(prose[:TURN_CHARS]), "signs": signs}, TURN_WEIGHTS, TURN_PLACES)
+    meaning = np.arange(TURN_PLACES, TURN_WIDTH)
+    return np.append(ids, meaning), np.append(values, meanings([message])[0])
 
 
 def turn_signs(message: str, place: Place) -> list[str]:
@@ -286,4 +244,5 @@ def turn_signs(message: str, place: Place) -> list[str]:
         *(name for name, is_so in _LOOK.items() if is_so(message)),
         f"earlier {min(place.earlier, 3)}",
         f"previous {place.previous}",
+        f"answered {place.answered}",
     ]

@@ -6,7 +6,7 @@ agent with few examples. The files are `.npz` of plain arrays, in half precision
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
@@ -16,11 +16,11 @@ import numpy as np
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError
 from kds.router.intents.examples import examples_of, fingerprints
-from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
+from kds.router.intents.features import WORD_PLACES, readable, vectors
 from kds.router.intents.linear import Calibrator, Linear, Matrix, packed, unpacked
-from kds.router.intents.model import IntentModel, Learned
+from kds.router.intents.model import IntentModel
 from kds.router.intents.patterns import Prompts, find_patterns
-from kds.router.intents.training import Fit, Mix
+from kds.router.intents.training import Learned
 from kds.router.prompts.promptfile import PromptFile
 
 FITTED: Final = Path(__file__).parent.parent / "fitted"
@@ -54,27 +54,20 @@ def lent_patterns(agents: Prompts, shipped: Sequence[str]) -> Prompts:
     "Any command" speaks for the intent that has this pattern; as soon as somebody adds an agent for
     some commands, it speaks for that one too: by the share of its examples that it matches.
     """
-    added = agents.keys() - {*shipped}
     lent = dict(agents)
-    for intent in added if len(added) < len(agents) else ():
+    for intent in agents.keys() - {*shipped} if agents.keys() & {*shipped} else ():
         agent = agents[intent]
         texts = [*agent.examples, agent.description][:LENT_FOR]
-        found = [
+        found = Counter(
             pattern
             for text in texts
             for finding in find_patterns(agents, [*agents], [text])
             for pattern in finding.fired
-        ]
-        more = [
-            replace(pattern, weight=pattern.weight * count / len(texts))
-            for pattern, count in Counter(found).items()
             if not pattern.exact and pattern not in agent.patterns
-        ]
+        )
+        more = (replace(one, weight=one.weight * n / len(texts)) for one, n in found.items())
         lent[intent] = agent.model_copy(update={"patterns": (*agent.patterns, *more)})
     return lent
-
-
-# What ships
 
 
 @lru_cache(maxsize=1)
@@ -92,7 +85,7 @@ def read_shipped(path: Path, read: Callable[[bytes], Shipped]) -> Shipped | None
         return read(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (ValueError, OSError) as error:
+    except (ValueError, KeyError, OSError) as error:
         message = "a model that ships with KDS is damaged"
         raise KdsError(message, where=str(path), hint="reinstall KDS") from error
 
@@ -101,16 +94,8 @@ def ship_model(prompts: Sequence[PromptFile], folder: Path = FITTED) -> None:
     """Fit the model of ``prompts`` from nothing, and write it where it ships from."""
     learned = IntentModel.fit(prompts).learned
     rows = vectors([readable(text) for text, _ in examples_of(prompts)[0]])
-    words = rows[:, :WORD_PLACES]
-    folder.mkdir(exist_ok=True)
     (folder / SHIPPED).write_bytes(dump(learned))
-    (folder / ROWS).write_bytes(
-        packed({
-            "places": np.flatnonzero(words).astype(np.uint32),
-            "words": words[words != 0].astype(np.float16),
-            "meanings": rows[:, WORD_PLACES:].astype(np.float16),
-        })
-    )  # fmt: skip
+    (folder / ROWS).write_bytes(packed({"rows": rows.astype(np.float16)}))
     shipped_model.cache_clear()
 
 
@@ -118,47 +103,40 @@ def shipped_rows() -> tuple[Learned, Matrix] | None:
     """The shipped model with the rows that it was fitted on, where there are any."""
     learned = shipped_model()
     found = read_shipped(FITTED / ROWS, unpacked)
-    if learned is None or found is None or len(found["meanings"]) != len(learned.taught):
+    if learned is None or found is None:
         return None
-    rows: Matrix = np.zeros((len(learned.taught), WIDTH), dtype=np.float32)
-    words = np.zeros((len(rows), WORD_PLACES), dtype=np.float32)
-    np.put(words, found["places"], found["words"])
-    rows[:, :WORD_PLACES] = words
-    if shared_encoder().available:
-        rows[:, WORD_PLACES:] = found["meanings"]
+    rows: Matrix = found["rows"].astype(np.float32)
+    if not shared_encoder().available:
+        rows[:, WORD_PLACES:] = 0.0
     return learned, rows
 
 
 def dump(learned: Learned) -> bytes:
     """The learned numbers as the bytes of an `.npz` file."""
-    fit = learned.fit
-    arrays = {
+    scope = {} if learned.scope is None else {"scope": learned.scope.table}
+    return packed({
         "labels": np.array(learned.labels),
         "taught": learned.taught,
-        "weights": fit.linear.weights.astype(np.float16),
-        "bias": fit.linear.bias,
-        "means": fit.means.astype(np.float16),
-        "mix": np.array(astuple(fit.mix)),
-    }
-    for name, model in (("calibrator", fit.calibrator), ("scope", fit.scope)):
-        if model is not None:
-            arrays[name] = np.stack([model.mean, model.scale, model.weights])
-            arrays[f"{name}_bias"] = np.array(model.bias)
-    return packed(arrays)
+        "weights": learned.linear.weights.astype(np.float16),
+        "bias": learned.linear.bias,
+        "means": learned.means.astype(np.float16),
+        "mix": np.array([learned.sharpness, learned.pattern_weight]),
+        "calibrator": learned.calibrator.table,
+    } | scope)  # fmt: skip
 
 
 def undump(content: bytes) -> Learned:
     """The inverse of `dump`. Raises ValueError when the bytes are not a whole file of a model."""
     found = unpacked(content)
-    labels = tuple(map(str, found["labels"]))
     weights, means = (found[name].astype(np.float32) for name in ("weights", "means"))
-    models = {
-        name: Calibrator(mean, scale, signs, float(found[f"{name}_bias"]))
-        for name in ("calibrator", "scope")
-        if name in found
-        for mean, scale, signs in [found[name]]
-    }
-    mix = Mix(*map(float, found["mix"]))
-    linear = Linear(weights, found["bias"])
-    fit = Fit(linear, means, mix, models["calibrator"], models.get("scope"))
-    return Learned(labels, fit, found["taught"])
+    sharpness, pattern_weight = map(float, found["mix"])
+    return Learned(
+        tuple(map(str, found["labels"])),
+        found["taught"],
+        Linear(weights, found["bias"]),
+        means,
+        sharpness,
+        pattern_weight,
+        Calibrator(found["calibrator"]),
+        Calibrator(found["scope"]) if "scope" in found else None,
+    )

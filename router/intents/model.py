@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kds.brain.learning.phrases import says_little
 from kds.brain.turn import UNKNOWN, IntentScore
@@ -34,7 +33,7 @@ from kds.router.intents.patterns import (
     context_shifts,
     find_patterns,
 )
-from kds.router.intents.training import Fit, fit_linear, masked, mean_examples, read, train
+from kds.router.intents.training import Learned, Readings, fit_anew, fit_on, masked
 from kds.router.prompts.promptfile import PromptFile
 
 NEAR_TIE: Final = 0.35
@@ -51,29 +50,13 @@ NEAR: Final = 0.5
 """Share of the examples, on either side, that two sets must have in common for one model to be
 fitted on top of the other: then most of what the calibrator saw still holds."""
 
-ADDED: Final = 1.3
-"""What an added intent with few examples gets beside its weights, times the logarithm of how much
-fewer they are. With eight of the packaged intents left out in turn and added with seven examples,
-76 % of their other examples find them with it and 33 % without; of messages for other agents .2
-and 0 % go astray. Without the patterns that others lend them it is 75 and .2 %."""
-
-TAUGHT_COUNT: Final = 0.5
+TAUGHT_COUNT: Final = 0.3
 """What a taught message counts: enough to be found in other words, and of 260 shipped examples
 two are read otherwise after three were taught."""
 
 MAX_ALTERNATIVES: Final = 3
 NAMED_PATTERNS: Final = 3
 """Patterns of an intent that a note names, and intents whose scores it tells."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Learned:
-    """All numbers of a fitted model: what the cache stores."""
-
-    labels: tuple[str, ...]
-    fit: Fit
-    taught: NDArray[np.uint64]
-    """The fingerprints of the examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +98,17 @@ class IntentModel:
         labels = tuple(sorted({label for _, label in examples}))
         if len(labels) < 2:
             raise ValueError("a model needs examples of at least two intents")
-        taught, agents = fingerprints(examples), agents or {}
-        known = () if base is None else base[0].labels
-        names = [(one.replace("_", " ").replace("-", " ").lower(), one) for one in labels]
-        lessons = [*examples, *(pair for pair in names if pair[1] not in {none, *known})]
-        if base is not None and _is_near(base[0], taught, labels, none):
-            fit = _fit_on(*base, lessons, labels, agents)
+        agents, known = agents or {}, () if base is None else base[0].labels
+        new = [label for label in labels if label not in {none, *known}]
+        lessons = [
+            *examples,
+            *((one.replace("_", " ").replace("-", " ").lower(), one) for one in new),
+        ]
+        if base is not None and _is_near(base[0], examples, none):
+            learned = fit_on(*base, lessons, labels, agents)
         else:
-            fit = _fit_anew(lessons, labels, agents, none)
-        return cls(Learned(labels, fit, taught), agents, none)
+            learned = fit_anew(lessons, labels, agents, none)
+        return cls(replace(learned, taught=fingerprints(examples)), agents, none)
 
     def with_own(self, examples: Pairs) -> "IntentModel":
         """The same with pairs of text and label laid over it, in the place of any others.
@@ -141,7 +126,7 @@ class IntentModel:
                 vectors([readable(text) for text, _ in telling]),
                 np.array([label for _, label in telling]),
                 np.full(len(telling), TAUGHT_COUNT),
-                start=self.learned.fit.linear,
+                self.learned.linear,
                 anchored=True,
             )
         return replace(self, own=known, own_linear=linear)
@@ -152,7 +137,7 @@ class IntentModel:
         """The verdict on a message, from its own words, its expansion and the conversation."""
         if (own := self._own_example(message)) is not None:
             return own
-        labels, fit = self.learned.labels, self.learned.fit
+        learned, labels = self.learned, self.learned.labels
         forms = (readable(bare_request(text)) for text in (message, expanded or message))
         texts = tuple(dict.fromkeys(forms))
         notes: list[str] = []
@@ -162,19 +147,10 @@ class IntentModel:
             sure = 0.0 if labels[at] == self.none else findings[at].score
             note = f"the whole message is a phrase of {labels[at]}"
             return IntentVerdict(labels[at], sure, (), (note,), sure)
+        reading = self._read(texts, findings)
         none = labels.index(self.none) if self.none in labels else None
-        patterns = np.array([[found.score for found in findings]])
-        lengths = np.array([float(len(text.split())) for text in texts])
-        linear = self.own_linear or fit.linear
-        each = read(linear, fit.means, vectors(texts), patterns, lengths)
-        reading = replace(
-            each,
-            scores=each.scores.mean(axis=0)[None, :],
-            likeness=each.likeness.max(axis=0)[None, :],
-            words=each.words[-1:],
-        )
         shifts = context_shifts(situation, texts[0], self.agents)
-        log_p = fit.mix.log_p(reading.scores, patterns)
+        log_p = reading.log_p(learned.sharpness, learned.pattern_weight)
         log_p = log_p + np.array([[shifts.get(label, 0.0) for label in labels]])
         lacking = np.array([found.lacking for found in findings])
         if lacking[best := int(log_p[0].argmax())]:
@@ -184,17 +160,16 @@ class IntentModel:
         if lacking[winner]:
             return IntentVerdict(self.none, 0.0, (), tuple(notes), 0.0)
         signs = reading.certainty_signs(log_p, np.array([winner]), none)
-        confidence = in_scope = float(fit.calibrator.probabilities(signs)[0])
-        if fit.scope is not None:  # what the text says, and the winner's patterns, by noisy-or
-            scope = fit.scope.probabilities(reading.scope_signs(fit.mix.sharpness, none))
+        confidence = in_scope = float(learned.calibrator.probabilities(signs)[0])
+        if learned.scope is not None:  # what the text says, and the winner's patterns, by noisy-or
+            scope = learned.scope.probabilities(reading.scope_signs(learned.sharpness, none))
             in_scope = 1.0 - (1.0 - float(scope[0])) * (1.0 - findings[winner].score)
         unfit = none is not None and log_p[0, none] > log_p[0, winner]
-        notes += self._notes(log_p[0], findings, shifts)
         return IntentVerdict(
             self.none if unfit else labels[winner],
             confidence,
             self._alternatives(log_p[0], winner, confidence, unfit=unfit),
-            tuple(notes),
+            (*notes, *self._notes(log_p[0], findings, shifts)),
             in_scope,
             {labels[at]: float(log_p[0, at]) for at in np.flatnonzero(~lacking)},
             frozenset(labels[at] for at in np.flatnonzero(lacking)),
@@ -227,14 +202,24 @@ class IntentModel:
         confidence = 0.0 if label == self.none else EXAMPLE_CONFIDENCE
         return IntentVerdict(label, confidence, (), (f"an example of {label}",), confidence)
 
+    def _read(self, texts: Sequence[str], findings: Sequence[Finding]) -> Readings:
+        """One reading of the forms of a message: what all say of it on average."""
+        each = Readings.of(
+            self.own_linear or self.learned.linear,
+            self.learned.means,
+            vectors(texts),
+            np.array([[found.score for found in findings]]),
+            np.array([float(len(text.split())) for text in texts]),
+        )
+        scores, likeness = each.scores.mean(axis=0)[None, :], each.likeness.max(axis=0)[None, :]
+        return replace(each, scores=scores, likeness=likeness, words=each.words[-1:])
+
     def _priority(self, at: int) -> tuple[int, str]:
         label = self.learned.labels[at]
         return (self.agents[label].priority, label) if label in self.agents else (1000, label)
 
     def _break_tie(self, log_p: Floats, findings: Sequence[Finding], winner: int) -> int:
         """Among intents about as likely as the winner whose patterns match: by priority."""
-        if not findings[winner].fired:
-            return winner
         near = [
             at
             for at, finding in enumerate(findings)
@@ -242,6 +227,8 @@ class IntentModel:
             and self.learned.labels[at] != self.none
             and log_p[winner] - log_p[at] <= NEAR_TIE
         ]
+        if winner not in near:
+            return winner
         return min(near, key=lambda at: (self._priority(at)[0], -log_p[at]))
 
     def _alternatives(
@@ -252,10 +239,9 @@ class IntentModel:
         They share what the winner leaves in proportion to their odds; none goes above it.
         """
         labels = self.learned.labels
-        rest = max(-float(np.expm1(log_p[winner])), 1e-9)
-        left = 1.0 - confidence
+        share = (1.0 - confidence) / max(-float(np.expm1(log_p[winner])), 1e-9)
         found = [
-            IntentScore(labels[at], min(confidence, left * float(np.exp(log_p[at])) / rest))
+            IntentScore(labels[at], min(confidence, share * float(np.exp(log_p[at]))))
             for at in np.argsort(-log_p, kind="stable")
             if at != winner and labels[at] != self.none and log_p[at] > BARRED / 2
         ]
@@ -278,58 +264,9 @@ class IntentModel:
         return lines
 
 
-def _fit_anew(examples: Pairs, labels: Sequence[str], agents: Prompts, none: str) -> Fit:
-    texts = [readable(text) for text, _ in examples]
-    return train(
-        vectors(texts),
-        np.array([labels.index(label) for _, label in examples]),
-        np.array([float(len(text.split())) for text in texts]),
-        (lambda at: _pattern_scores(agents, labels, [texts[row] for row in at]))
-        if agents
-        else None,
-        labels.index(none) if none in labels else None,
-    )
-
-
-def _pattern_scores(agents: Prompts, labels: Sequence[str], texts: Sequence[str]) -> Floats:
-    """A row a text, a column a label."""
-    found = (find_patterns(agents, labels, [text]) for text in texts)
-    return np.array([[one.score for one in row] for row in found])
-
-
-def _fit_on(
-    base: Learned, base_rows: Matrix, examples: Pairs, labels: Sequence[str], agents: Prompts
-) -> Fit:
-    """Fit from the weights of ``base`` on, whose rows need not be made again.
-
-    The weights of a new example make up for the patterns of other intents that match it: "roll it
-    out" is a command to change something, until somebody has an agent for it.
-    """
-    at = {print_: row for row, print_ in enumerate(base.taught.tolist())}
-    known = np.array([at.get(print_, -1) for print_ in fingerprints(examples).tolist()])
-    new = np.flatnonzero(known < 0).tolist()
-    rows = base_rows[known]
-    texts = [readable(examples[row][0]) for row in new]
-    rows[new] = vectors(texts)
-    beside, mix = np.zeros((len(rows), len(labels))), base.fit.mix
-    if texts and agents:
-        scores = _pattern_scores(agents, labels, texts)
-        beside[new] = scores * (mix.pattern_weight / mix.sharpness)
-    start = Linear.zeros(rows.shape[1], len(labels))
-    for column, label in enumerate(labels):
-        if label in base.labels:
-            source = base.labels.index(label)
-            start.weights[:, column] = base.fit.linear.weights[:, source]
-            start.bias[column] = base.fit.linear.bias[source]
-    targets = np.array([labels.index(label) for _, label in examples])
-    linear = fit_linear(rows, targets, start, beside=beside)
-    counts = np.bincount(targets, minlength=len(labels))
-    added = np.array([label not in base.labels for label in labels])
-    linear.bias[added] += ADDED * np.log(counts.mean() / counts[added]).clip(min=0.0)
-    return replace(base.fit, linear=linear, means=mean_examples(rows, targets, len(labels)))
-
-
-def _is_near(base: Learned, taught: NDArray[np.uint64], labels: Sequence[str], none: str) -> bool:
+def _is_near(base: Learned, examples: Pairs, none: str) -> bool:
+    """Whether a model of these examples may be fitted on top of ``base``."""
+    taught = fingerprints(examples)
     shared = len(np.intersect1d(base.taught, taught))
     enough = shared >= NEAR * max(len(base.taught), len(taught))
-    return enough and (none in labels) == (none in base.labels)
+    return enough and (none in dict(examples).values()) == (none in base.labels)

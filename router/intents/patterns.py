@@ -8,6 +8,7 @@ tried on the message as it is. Exact patterns must be all of the message.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final
 
 from kds.brain.turn import IntentScore
@@ -77,23 +78,19 @@ def without_lead_in(text: str) -> str:
 
     >>> without_lead_in("Ok, can you please rename it, thanks!")
     'rename it'
-    >>> without_lead_in("and then run the tests")
-    'run the tests'
     """
-    core = _LEAD_IN.sub("", text.strip(), count=1) if _LEAD_IN.match(text.strip()) else text
-    return _TAIL.sub("", core).strip() or text.strip()
+    text = text.strip()
+    found = _LEAD_IN.match(text)
+    return _TAIL.sub("", text[found.end() :] if found else text).strip() or text
 
 
 def without_courtesy(text: str) -> str:
     """The message without a polite condition in front, which says nothing of what is wanted.
 
-    >>> without_courtesy("If it's not too much work, make it async")
-    'make it async'
     >>> without_courtesy("If you can, great"), without_courtesy("If it's red, make it green")
     ('great', "If it's red, make it green")
     """
-    found = _POLITE_CLAUSE.match(text)
-    return text[found.end() :] if found is not None else text
+    return _POLITE_CLAUSE.sub("", text, count=1)
 
 
 def is_lead_in(text: str) -> bool:
@@ -153,17 +150,14 @@ def _find(agent: PromptFile, forms: list[tuple[str, ...]], notes: list[str] | No
     fired = [pattern for pattern in agent.patterns if _matches(pattern, forms, notes)]
     if fired and any(_matches(pattern, forms, notes) for pattern in agent.excludes):
         fired = [pattern for pattern in fired if pattern.exact]
-    doubt = 1.0
-    for pattern in fired:
-        doubt *= 1.0 - min(pattern.weight, 0.99)
+    doubt = prod(1.0 - min(pattern.weight, 0.99) for pattern in fired)
     return Finding(1.0 - doubt, tuple(fired))
 
 
 def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:
-    """Asked of every pattern of every intent: hence plain loops."""
-    on_all = pattern.exact or pattern.source.startswith("^")
-    for text_readings in forms:
-        for form in text_readings if on_all else text_readings[:1]:
+    least = None if pattern.exact or pattern.source.startswith("^") else 1
+    for text_readings in forms:  # of every pattern of every intent: hence plain loops
+        for form in text_readings[:least]:
             if pattern.pattern.search(form, notes=notes) is not None:
                 return True
     return False
@@ -210,16 +204,13 @@ def context_shifts(situation: Situation, message: str, prompts: Prompts) -> dict
 
     Set by hand, under `context` of the prompt file of each intent, since examples stand alone.
     """
-    shifts = {
-        intent: [
-            shift.shift
-            for shift in agent.context
-            if not (shift.after and situation.previous_intent not in shift.after)
-            and _SIGNS[shift.when](situation, message)
-        ]
-        for intent, agent in prompts.items()
-    }
-    return {intent: sum(told) for intent, told in shifts.items() if told}
+    found: dict[str, float] = {}
+    for intent, agent in prompts.items():
+        for shift in agent.context:
+            follows = not shift.after or situation.previous_intent in shift.after
+            if follows and _SIGNS[shift.when](situation, message):
+                found[intent] = found.get(intent, 0.0) + shift.shift
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ question would have no second candidate worth offering. At .3 one turn in a hund
 on, and one stranger in fourteen among messages that no agent is for (CLINC150)."""
 
 CLARIFY_MIN: Final = 0.30
-"""Ask at this confidence; below it the candidates would be guesses. Starting value, as above."""
+"""Ask at this confidence; below it the candidates would be guesses."""
 
 IN_SCOPE_MIN: Final = 0.2
 """Ask, however sure, when the message looks less like one of the intents than this. 95 % of
@@ -48,10 +48,6 @@ def decide(
     'route'
     >>> decide("PLAN", 0.41, [IntentScore("EXECUTE", 0.38)]).candidates
     ('PLAN', 'EXECUTE')
-    >>> decide("PLAN", 0.12, [IntentScore("ASK", 0.11)]).action
-    'abstain'
-    >>> decide("PLAN", 0.82, [IntentScore("ASK", 0.11)], in_scope=0.05).action
-    'clarify'
     """
     others = [score for score in alternatives if score.intent != intent]
     ranked = sorted([IntentScore(intent, confidence), *others], key=lambda one: -one.confidence)

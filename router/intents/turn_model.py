@@ -1,28 +1,35 @@
 """What a real turn wants: the prompts' own examples, and what people typed at work.
 
 The examples of prompt files are tidy; real messages are not. Two readings are joined: the
-classifier over prompts and patterns (`kds.router.intents.model`), and a head that was fitted on
-real turns: over hashed words and signs, one model that asks of each intent whether it is right and
-one that asks which of them it is, and over the encoder's vector a third. How much each reading
-counts depends on how sure the first is, whether the message looks like any example at all, its
-length, and whether a conversation is known. The outcome is the probability that an
-intent is right; an intent that the head never saw has one as well. Fitted by `make turns`
-(tools/fit_turns.py); the figures stand beside the weights.
+classifier over prompts and patterns (`kds.router.intents.model`), and a head over words, meaning
+and signs that was fitted on real turns. How much each counts depends on how sure the first
+is, whether the message looks like any example at all, its length, and whether a conversation is
+known. The outcome is the probability that an intent is right; an intent that the head never saw
+has one as well. The same features tell how likely a message cannot be understood without earlier
+ones. Fitted by `make turns` (tools/fit_turns.py); the figures stand beside the weights.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
-from kds.brain.encoder import shared_encoder
 from kds.brain.turn import UNKNOWN, IntentScore
-from kds.router.intents.features import Place, meanings, turn_vector
+from kds.router.intents.features import Place, turn_vector
 from kds.router.intents.fitted import FITTED, read_shipped
-from kds.router.intents.linear import Floats, Linear, Matrix, packed, sigmoid, unpacked
+from kds.router.intents.linear import (
+    Calibrator,
+    Floats,
+    Linear,
+    Matrix,
+    log_softmax,
+    packed,
+    sigmoid,
+    unpacked,
+)
 from kds.router.intents.model import MAX_ALTERNATIVES
 from kds.router.intents.patterns import IntentVerdict
 
@@ -53,68 +60,50 @@ LEAST: Final = 0.003
 
 @dataclass(frozen=True, slots=True)
 class TurnModel:
-    """The fitted numbers of head and join.
+    """The fitted numbers of head and join, and the weights of what needs earlier messages.
 
-    ``weights`` are TURN_PLACES x twice the labels: first those of each label by itself, then those
-    of one among all. ``bias`` likewise; ``meaning`` is the model over `meaning_row`, and the others
-    belong to the join.
+    ``head`` has three columns a label: each by itself and one of all, both by words and signs, and
+    one of all by meaning. ``needs`` has a weight for each feature, then for each sign of the rules.
     """
 
     labels: tuple[str, ...]
-    weights: Matrix
-    bias: Floats
-    meaning: Linear
-    centre: Floats
-    scale: Floats
-    join: Floats
-    join_bias: float
+    head: Linear
+    join: Calibrator
+    needs: Matrix
+    needs_bias: float
 
     def read(self, message: str, place: Place, verdict: IntentVerdict) -> IntentVerdict:
         """``verdict`` on a message, revised; one that a whole phrase decided stands as it is."""
         if not verdict.log_p:
             return verdict
-        head = self.head(message, place)
-        rows, labels = join_rows(head, verdict, message, place)
-        likely = sigmoid((rows - self.centre) / self.scale @ self.join + self.join_bias)
-        found = dict(zip(labels, map(float, likely), strict=True))
-        return revised(verdict, found, answered=place.answered)
+        rows, labels = join_rows(self.shares(message, place), verdict, message, place)
+        likely = map(float, self.join.probabilities(rows))
+        return revised(verdict, dict(zip(labels, likely, strict=True)), answered=place.answered)
 
-    def head(self, message: str, place: Place) -> Mapping[str, float]:
+    def shares(self, message: str, place: Place) -> Mapping[str, float]:
         """For each label of the head, how likely it is by the look of the message alone."""
         ids, values = turn_vector(message, place)
-        scores = values @ self.weights[ids].astype(np.float64) + self.bias
-        if shared_encoder().available:
-            row = meaning_row(message, place, self.labels)
-            scores = np.append(scores, self.meaning.scores(row[None, :])[0])
-        likely = head_shares(scores, len(self.labels))
+        scores = values @ self.head.weights[ids] + self.head.bias
+        likely = head_shares(scores[None, :], len(self.labels))[0]
         return dict(zip(self.labels, map(float, likely), strict=True))
 
-
-def meaning_row(message: str, place: Place, labels: Sequence[str]) -> Matrix:
-    """The encoder's vector of a message, and where it stands."""
-    signs = [
-        float(place.answered),
-        min(place.earlier, 3) / 3.0,
-        *(float(place.previous == label) for label in labels),
-        math.log1p(len(message.split())),
-        float("?" in message),
-        float("\n" in message),
-    ]
-    return np.append(meanings([message])[0], np.array(signs, dtype=np.float32))
+    def need(self, message: str, place: Place, signs: Floats) -> float:
+        """How likely a message needs earlier ones; ``signs`` are what the rules found in it."""
+        ids, values = turn_vector(message, place)
+        score = values @ self.needs[ids] + signs @ self.needs[-len(signs) :] + self.needs_bias
+        return float(sigmoid(score))
 
 
 def head_shares(scores: Floats, labels: int) -> Floats:
-    """How likely each label is, from the scores of the linear models, side by side.
+    """How likely each label is, a row a message, from the models of the head side by side.
 
-    The mean of their log odds: of the dev chats' turns, cross-validated, .850 are right with the
-    third model, over meaning, and .840 without it, .794 by the third alone.
+    The mean of their log odds: on the dev chats, cross-validated, one softmax over all features has
+    a point less right of what is acted on.
     """
-    each, *others = np.split(scores, scores.shape[-1] // labels, axis=-1)
+    each, *others = np.split(scores, scores.shape[1] // labels, axis=1)
     odds = [each]
     for one in others:
-        powers = np.exp(one - one.max(axis=-1, keepdims=True))
-        share = powers / powers.sum(axis=-1, keepdims=True)
-        share = np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE)
+        share = np.clip(np.exp(log_softmax(one)), LEAST_SHARE, 1.0 - LEAST_SHARE)
         odds.append(np.log(share / (1.0 - share)))
     return sigmoid(np.mean(odds, axis=0))
 
@@ -127,20 +116,23 @@ def join_rows(
     What the verdict bars has the least log probability there is; `revised` does not choose it.
     """
     labels = tuple(sorted({*verdict.log_p, *verdict.barred, *head}))
+    words, known = len(message.split()), float(place.answered)
     most = max(head.values(), default=0.0)
-    words = len(message.split())
+    gates = (1.0, verdict.confidence, verdict.in_scope, known, math.log1p(words), most)
     alone = verdict.confidence * (not place.answered)
-    known = float(place.answered)
-    gates = np.array([verdict.confidence, verdict.in_scope, known, math.log1p(words), most])
     rows = []
     for label in labels:
         likely = min(max(head.get(label, LEAST), LEAST), 1.0 - LEAST)
-        odds = np.log(likely / (1.0 - likely))
+        odds = math.log(likely / (1.0 - likely))
         log_p = max(verdict.log_p.get(label, FLOOR), FLOOR)
-        p = np.exp(log_p)
-        own = [odds, log_p, p, odds * p, float(label in head)]
-        sure = alone * np.array([log_p, p, p * (words <= FEW_WORDS), label == verdict.intent])
-        rows.append(np.concatenate([own, odds * gates, log_p * gates, p * gates, sure]))
+        p = math.exp(log_p)
+        sure = (log_p, p, p * (words <= FEW_WORDS), float(label == verdict.intent))
+        rows.append([
+            odds * p,
+            float(label in head),
+            *(sign * gate for sign in (odds, log_p, p) for gate in gates),
+            *(sign * alone for sign in sure),
+        ])  # fmt: skip
     return np.array(rows), labels
 
 
@@ -190,14 +182,11 @@ def load_turn_model(content: bytes) -> TurnModel:
     """Read what `dump_turn_model` wrote. Raises ValueError for anything else."""
     found = unpacked(content)
     return TurnModel(
-        labels=tuple(map(str, found["labels"])),
-        weights=found["weights"].astype(np.float32),
-        bias=found["bias"],
-        meaning=Linear(found["meaning"].astype(np.float32), found["meaning_bias"]),
-        centre=found["centre"],
-        scale=found["scale"],
-        join=found["join"],
-        join_bias=float(found["join_bias"]),
+        tuple(map(str, found["labels"])),
+        Linear(found["weights"].astype(np.float32), found["bias"]),
+        Calibrator(found["join"]),
+        found["needs"].astype(np.float32),
+        float(found["needs_bias"]),
     )
 
 
@@ -205,12 +194,9 @@ def dump_turn_model(model: TurnModel) -> bytes:
     """The model as a compressed `.npz` of plain arrays; the weights in half precision."""
     return packed({
         "labels": np.array(model.labels),
-        "weights": model.weights.astype(np.float16),
-        "bias": model.bias,
-        "meaning": model.meaning.weights.astype(np.float16),
-        "meaning_bias": model.meaning.bias,
-        "centre": model.centre,
-        "scale": model.scale,
-        "join": model.join,
-        "join_bias": np.array(model.join_bias),
+        "weights": model.head.weights.astype(np.float16),
+        "bias": model.head.bias,
+        "join": model.join.table,
+        "needs": model.needs.astype(np.float16),
+        "needs_bias": np.array(model.needs_bias),
     })  # fmt: skip

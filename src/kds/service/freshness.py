@@ -22,7 +22,7 @@ class Installation:
     """
 
     def __init__(self, root: Path = _ROOT) -> None:
-        names = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
+        names = ("__init__.py", "brain/turn.py", "router/english/verbs.yaml")
         self._paths = [root / name for name in names]
         self._seen = _mark(self._paths)
 

@@ -4,10 +4,8 @@ import pytest
 from kds.router.intents import features
 from kds.router.intents.features import (
     MAX_CHARS,
-    MAX_PAIRED,
     WORD_PLACES,
     readable,
-    terms,
     vectors,
 )
 
@@ -18,11 +16,6 @@ def test_without_an_encoder_the_words_are_left(monkeypatch: pytest.MonkeyPatch) 
     alone = vectors(["run the tests"])
     assert np.array_equal(alone[:, :WORD_PLACES], whole[:, :WORD_PLACES])
     assert not alone[:, WORD_PLACES:].any()
-
-
-def test_pairs_do_not_grow_with_the_text_for_ever() -> None:
-    text = " ".join(f"w{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300))
-    assert len(terms(text)["pairs"]) == MAX_PAIRED * (MAX_PAIRED - 1) // 2
 
 
 def test_a_long_text_is_read_at_its_start_and_its_end() -> None:

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import KdsError
 from kds.router.intents.examples import examples_of, fingerprints
-from kds.router.intents.fitted import (
-    dump,
-    open_model,
-    read_shipped,
-    shipped_model,
-    shipped_rows,
-    undump,
-)
+from kds.router.intents.fitted import dump, open_model, read_shipped, shipped_model, undump
 from kds.router.intents.model import IntentModel
 from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary
@@ -28,16 +21,11 @@ MESSAGES = ("Make it purple", "continue", "where were we?", "asdf", "", "commit 
 
 
 @pytest.fixture(scope="module")
-def few(library: PromptLibrary) -> tuple[PromptFile, ...]:
-    """Agents with a handful of examples each: quick to fit."""
-    return tuple(
-        prompt.model_copy(update={"examples": prompt.examples[:6]}) for prompt in library.agents()
+def small(library: PromptLibrary) -> IntentModel:
+    """Of agents with a handful of examples each: quick to fit."""
+    return IntentModel.fit(
+        [one.model_copy(update={"examples": one.examples[:6]}) for one in library.agents()]
     )
-
-
-@pytest.fixture(scope="module")
-def small(few: tuple[PromptFile, ...]) -> IntentModel:
-    return IntentModel.fit(few)
 
 
 def test_what_is_written_is_what_was_fitted(small: IntentModel) -> None:
@@ -56,11 +44,14 @@ def test_half_a_file_is_never_read_as_a_model(small: IntentModel, share: float) 
         undump(whole[: int(share * len(whole))])
 
 
-def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+def test_a_damaged_model_of_the_package_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     np.savez(path, header=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="not a"):
-        undump(path.read_bytes())
+    for content in (b"torn", path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(KdsError, match="damaged"):
+            read_shipped(path, undump)
+    assert read_shipped(tmp_path / "none.npz", undump) is None
 
 
 def test_the_model_that_ships_is_that_of_the_packaged_prompts(library: PromptLibrary) -> None:
@@ -74,8 +65,7 @@ def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
     first, *others = library.agents()
     pattern = Pattern.literal("zorble it", where="x:1", exact=True)
     patterns = (IntentPattern("zorble it", pattern, 1.0, True, "x:1"),)
-    mine = first.model_copy(update={"patterns": patterns})
-    model = open_model([mine, *others])
+    model = open_model([first.model_copy(update={"patterns": patterns}), *others])
     assert model.learned is shipped_model()
     assert model.score("zorble it").intent == first.intent
 
@@ -93,14 +83,16 @@ DEPLOYS = (
 @pytest.fixture(scope="module")
 def deploying(library: PromptLibrary) -> IntentModel:
     """The packaged agents and one with six examples."""
-    agents = library.agents()
     deployer = PromptFile.model_construct(
         name="deployer",
         intent="DEPLOY",
         description="Deploy the app to staging or production",
         examples=DEPLOYS,
     )
-    return open_model([*agents, deployer])
+    begun = process_time()
+    model = open_model([*library.agents(), deployer])
+    assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
+    return model
 
 
 @pytest.mark.parametrize(
@@ -120,21 +112,6 @@ def test_an_added_intent_is_known_to_the_whole_model(
     deploying: IntentModel, message: str, intent: str
 ) -> None:
     assert deploying.score(message).intent == intent
-
-
-def test_an_intent_is_added_within_half_a_second(library: PromptLibrary) -> None:
-    examples, agents = examples_of(library.prompts())
-    more, base = [(text, "DEPLOY") for text in DEPLOYS], shipped_rows()
-    begun = process_time()
-    IntentModel.fit_examples([*examples, *more], agents, base=base)
-    assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
-
-
-def test_a_damaged_model_of_the_package_is_named(tmp_path: Path) -> None:
-    (tmp_path / "intents.npz").write_bytes(b"torn")
-    with pytest.raises(KdsError, match="damaged"):
-        read_shipped(tmp_path / "intents.npz", undump)
-    assert read_shipped(tmp_path / "none.npz", undump) is None
 
 
 def test_neither_fitting_nor_routing_needs_scipy() -> None:

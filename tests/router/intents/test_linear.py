@@ -27,7 +27,7 @@ def test_a_softmax_regression_equals_that_of_scikit_learn(monkeypatch: pytest.Mo
     rows = random.normal(size=(120, 6)).astype(np.float32)
     labels = (rows[:, :3] + random.normal(size=(120, 3))).argmax(axis=1)
     counts = random.uniform(0.5, 2.0, 120)
-    ours = Linear.fit(rows, labels, counts, start=Linear.zeros(6, 3))
+    ours = Linear.fit(rows, labels, counts, Linear.zeros(6, 3))
     theirs = linear_model.LogisticRegression(C=COST).fit(rows, labels, sample_weight=counts)
     expected = theirs.predict_log_proba(rows)
     assert log_softmax(ours.scores(rows)) == pytest.approx(expected, abs=0.01)
@@ -36,7 +36,7 @@ def test_a_softmax_regression_equals_that_of_scikit_learn(monkeypatch: pytest.Mo
 def test_anchored_weights_move_as_little_as_an_example_takes() -> None:
     start = Linear(np.eye(3, dtype=np.float32) * 4, np.zeros(3))
     rows, labels = np.array([[1, 0, 0]], dtype=np.float32), np.array([1])
-    moved = Linear.fit(rows, labels, np.ones(1), start=start, anchored=True)
+    moved = Linear.fit(rows, labels, np.ones(1), start, anchored=True)
     assert moved.scores(rows).argmax() == 1
     assert np.abs(moved.weights - start.weights)[1:].max() < 1e-3
 

@@ -85,7 +85,7 @@ def test_priority_decides_between_patterns_that_tie(first: str) -> None:
         name: agent(literal("now", 0.5), priority=10 if name == first else 20)
         for name in ("RED", "BLUE")
     }
-    assert IntentModel.fit_examples(COLOURS, agents).score("now").intent == first
+    assert IntentModel.fit_examples(COLOURS, agents).score("do the door now").intent == first
 
 
 def test_one_intent_is_not_enough() -> None:

@@ -49,13 +49,10 @@ def test_what_is_about_the_users_own_work_is_not_about_kds(
         ("Forget everything about this app", "AMNESIA"),
         ("wipe your memory of this project", "AMNESIA"),
         ("metrics", "METRICS"),
+        ("review my changes before I open the PR", "VALIDATE"),
     ],
 )
 def test_a_plain_word_about_kds_or_an_example_reaches_its_agent(
     message: str, intent: str, route: Callable[[str], Turn]
 ) -> None:
     assert route(message).intent == intent
-
-
-def test_review_before_a_request_is_a_check(route: Callable[[str], Turn]) -> None:
-    assert route("review my changes before I open the PR").intent == "VALIDATE"

@@ -68,10 +68,10 @@ def test_hardly_any_shipped_example_is_read_differently(
 
 
 def test_the_shared_model_stays_as_it_was(shared: IntentModel) -> None:
-    before = shared.learned.fit.linear.weights.copy()
+    before = shared.learned.linear.weights.copy()
     assert shared.score_example(DASHBOARD) is None
     assert shared.with_own(TAUGHT).learned is shared.learned
-    assert np.array_equal(shared.learned.fit.linear.weights, before)
+    assert np.array_equal(shared.learned.linear.weights, before)
     assert shared.score_example(DASHBOARD) is None
 
 

@@ -32,8 +32,8 @@ def _verdict(**log_p: float) -> IntentVerdict:
 
 
 def test_the_look_of_a_message_speaks_for_an_intent(turns: TurnModel) -> None:
-    broken = turns.head("still not working: TypeError: x is undefined\n at app.js:12", PLACE)
-    asked = turns.head("what does this setting do?", PLACE)
+    broken = turns.shares("still not working: TypeError: x is undefined\n at app.js:12", PLACE)
+    asked = turns.shares("what does this setting do?", PLACE)
     assert broken["DEBUG"] > asked["DEBUG"]
     assert asked["ASK"] > broken["ASK"]
 
@@ -59,11 +59,11 @@ def test_agents_of_other_intents_have_no_turn_model(turns: TurnModel) -> None:
 def test_what_is_written_is_read_again(turns: TurnModel) -> None:
     again = load_turn_model(dump_turn_model(turns))
     assert again.labels == turns.labels
-    assert np.array_equal(again.weights, turns.weights)
-    assert again.head("fix it", PLACE) == turns.head("fix it", PLACE)
+    assert np.array_equal(again.head.weights, turns.head.weights)
+    assert again.shares("fix it", PLACE) == turns.shares("fix it", PLACE)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
+@pytest.mark.parametrize("content", [b"", b"no archive at all"])
 def test_a_damaged_file_is_not_a_model(content: bytes) -> None:
     with pytest.raises(ValueError, match="not a file"):
         load_turn_model(content)

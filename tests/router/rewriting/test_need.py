@@ -1,14 +1,10 @@
 """Whether a message needs what was said before is told as a probability."""
 
-from pathlib import Path
-
 import pytest
 
 import kds
 from kds.api.rehearsal import MinuteClock
-from kds.brain.errors import KdsError
 from kds.brain.turn import Turn, Utterance, from_wire, to_wire
-from kds.router.rewriting import need
 
 LEANING = "This refers to earlier messages"
 
@@ -64,14 +60,3 @@ def test_the_prompt_says_that_a_message_refers_back_unless_it_is_written_out(
     written = remembered.route("Make it purple")
     assert written.expanded == "Make the FAB button purple"
     assert LEANING not in written.prompt
-
-
-def test_a_damaged_model_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    damaged = tmp_path / "needs.npz"
-    damaged.write_bytes(b"no weights")
-    monkeypatch.setattr(need, "SHIPPED_NEEDS", damaged)
-    need.shipped_needs.cache_clear()
-    with pytest.raises(KdsError, match="damaged") as caught:
-        need.shipped_needs()
-    assert caught.value.where == str(damaged)
-    need.shipped_needs.cache_clear()
