@@ -116,6 +116,8 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     asked = any(m.determiner == "which" and m.end <= start for m in scene.mentions)
     if said == ["the", "other"] or (said == ["the"] and asked):
         return None  # of one thing there is no other; "which account is it, the one at the bank?"
+    if several and any(m.number == "pl" and m.end <= start for m in scene.mentions):
+        return None  # "parses dates and returns None for invalid ones"
     base = rule.antecedent.model_copy(update={"number": "pl" if several else "any"})
     others = {m.head for m in scene.mentions}
     counted = said[:1] == ["the"] and any(w in ORDINALS for w in said)  # one of several
