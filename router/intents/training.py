@@ -42,7 +42,8 @@ TRUSTED_NONE: Final = 5.0
 
 ADDED: Final = 1.3
 """What an added intent with few examples gets beside its weights, times the logarithm of how much
-fewer they are: without it, a third of its other messages find it in place of three quarters."""
+fewer they are. With eight of the packaged intents left out in turn and added with seven examples,
+77 % of their other examples find them; of unseen messages for other agents .6 % go astray."""
 
 LEAST: Final = 1e-12
 
