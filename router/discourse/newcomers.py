@@ -14,7 +14,7 @@ from kds.router.discourse.reply import prose
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import singular
-from kds.router.language.words import Analysis
+from kds.router.language.words import Analysis, Clause
 
 Read = Callable[[str], Analysis]
 """Analyses a text."""
@@ -28,6 +28,7 @@ _VALUES: Final = frozenset({"COLOR", "NUMBER", "DAY", "MONTH"})
 _NONE: Final = frozenset({"no", "any", "every", "each", "whatever"})
 _PLAIN: Final = frozenset({"new", "requested"})
 _SELF: Final = frozenset({"it", "this", "that", "they", "i", "we", "i've", "i'll"})
+_CENTERS: Final = frozenset({"it", "they", "this"})
 _FORM: Final = re.compile(r"\b(?:use|not|instead of|rather than) (?:an? |the )?")
 _NAME_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FILE_PARTS: Final = words("nouns", "file_parts")
@@ -74,7 +75,7 @@ def _is_same(mention: Mention, chosen: Mention, strict: bool = False) -> bool:
     theirs, names = _name_parts(mention.text), _name_parts(chosen.text)
     if {_initials(mention), _initials(chosen)} & (names | theirs):
         return True  # "a floating action button" for a FAB button
-    if mention.kind in {"path", "code"} or mention.is_name:
+    if mention.kind in {"path", "code", "quote"} or mention.is_name or "`" in mention.text:
         return names <= theirs <= names | _FILE_PARTS
     heads = {part.head for part in (chosen, *chosen.parts)}
     extra = set(mention.modifiers) - set(chosen.modifiers) - _PLAIN
@@ -93,7 +94,10 @@ def _initials(mention: Mention) -> str:
 
 
 def _name_parts(text: str) -> set[str]:
-    return {singular(part.lower()) for part in _NAME_PART.findall(text)}
+    """The words of a name; of "the new file `src/app.ts`" those of the file."""
+    code = re.search(r"`([^`]+)`", text)
+    parts = map(str.lower, _NAME_PART.findall(code[1] if code else text))
+    return {part if part in _FILE_PARTS else singular(part) for part in parts}
 
 
 def _is_aside(analysis: Analysis, mention: Mention, chosen: Mention) -> bool:
@@ -112,12 +116,34 @@ def _is_aside(analysis: Analysis, mention: Mention, chosen: Mention) -> bool:
         return True
     if mention.kind == "path" and mention.role != "subj":
         return mention.verb not in _DISMISSING
+    others = [m for m in mentions_in(analysis, 0) if clause.start <= m.start < mention.start]
+    known = mention.role != "subj" and mention.determiner not in {"a", "an", "another"}
+    if known and _goes_on(analysis, clause, chosen):
+        return True
+    if mention.prep == "with" and others and _is_same(others[-1], chosen):
+        return True
     # in a clause that is about the thing itself, or about what was done with it
     before = analysis.words[clause.start : mention.start]
-    others = [m for m in mentions_in(analysis, 0) if clause.start <= m.start < mention.start]
     about = any(word.lower in _SELF for word in before) or clause.verb is None
     fits = all if about else any
     return mention.prep in _LOCATING and fits(
         _is_same(other, chosen) or (about and (other.prep in _LOCATING or _is_of_talk(other)))
         for other in others
     )
+
+
+def _goes_on(analysis: Analysis, clause: Clause, chosen: Mention) -> bool:
+    """Whether a clause has the chosen thing as its subject: "It reads its data from the store".
+
+    What is spoken of then stays what is spoken of (B. Grosz, A. Joshi, S. Weinstein, "Centering",
+    Computational Linguistics 21, 1995).
+    """
+    first = analysis.clauses.index(clause)
+    while first and analysis.words[analysis.clauses[first].start].pos == "CCONJ":
+        first -= 1  # "It is small and has two tests"
+    start, end = analysis.clauses[first].start, clause.end
+    if any(word.lower in _CENTERS for word in analysis.words[start : start + 2]):
+        return True
+    mentioned = (m for m in mentions_in(analysis, 0) if start <= m.start < end and m.role == "subj")
+    subject = next(mentioned, None)
+    return subject is not None and _is_same(subject, chosen)

@@ -144,7 +144,7 @@ class Scene:
             return ""
         coloured = any(label == "COLOR" for _, _, label, _ in self.analysis.entities)
         for one in self._newcomers(chosen):
-            fits = one.number == "pl" or chosen.number != "pl" or self.is_destructive
+            fits = one.number == chosen.number or self.is_destructive
             if fits and not (coloured and one.head in _TEXTS) and (among is None or among(one)):
                 return one.text
         return ""
