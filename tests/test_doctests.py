@@ -19,7 +19,7 @@ def _has_examples(name: str) -> bool:
     return spec.origin is not None and b">>> " in Path(spec.origin).read_bytes()
 
 
-@pytest.mark.parametrize("name", filter(_has_examples, MODULES))
+@pytest.mark.parametrize("name", [name for name in MODULES if _has_examples(name)])
 def test_the_examples_in_docstrings_run(name: str) -> None:
     result = doctest.testmod(
         importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

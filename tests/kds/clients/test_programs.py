@@ -51,7 +51,8 @@ def test_our_server_and_our_hook_are_told_from_others() -> None:
     lines = ("kds mcp", "/x/bin/kds mcp --workspace .", r"C:\x\kds.exe mcp", "python -m kds mcp",
              "uvx --from /x/clone kds mcp")  # fmt: skip
     assert all(map(server, lines))
-    assert not any(map(server, ("uvx kds mcp", "kds serve", "kds", "docker run kds mcp")))
+    assert not any(map(server, ("kds serve", "kds", "docker run kds mcp")))
+    assert not calls_server({"command": "uvx", "args": ["kds", "mcp"]})  # that is another's
     assert not calls_server({"command": None, "args": None})
     ours = ("kds-hook", "kds-hook || true", "'/opt/my env/bin/kds-hook' || true",
             r"C:\tools\kds-hook.exe", '"$CLAUDE_PROJECT_DIR"/.venv/bin/kds-hook')  # fmt: skip

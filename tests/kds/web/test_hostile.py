@@ -108,7 +108,13 @@ def test_what_is_kept_stays_text_on_every_page(
     for text in (MARKUP[0], ALL):
         stays_text(visitor.send_form("/chat/learn", message=text, intent="PLAN"))
         stays_text(visitor.send_form("/chat/learn", message="give it some love", intent=text))
-    assert "<svg onload=alert(1)>" in html.unescape(visitor.get("/settings").text)
+    for _ in range(100):  # the files are read again beside the next messages
+        visitor.send_form("/chat/learn", message=MARKUP[0], intent="PLAN")
+        if "<svg onload=alert(1)>" in html.unescape(visitor.get("/settings").text):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the page of settings names no prompt that is wrong")
     documents = [
         part.split('"', 1)[0] for part in visitor.get("/documents").text.split("document=")
     ]
