@@ -149,11 +149,15 @@ def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
 
 
 _SAFE: Final = {
-    **{"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"},
-    **{"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
 }
-"""A repository's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, so
-that none of them runs. No object stands for another."""
+"""A repository's settings name programs that a fetch would run (`core.sshCommand`): nothing is
+fetched. No object stands for another. `gpg.program` is the caller's: `git log` is told
+`--no-show-signature`."""
 
 
 def run_git(*words: str, given: bytes = b"", timeout_s: float = TIMEOUT_S) -> bytes:

@@ -13,7 +13,7 @@ from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
 
 Count = Literal["vector_deletions", "scrub_due"]
-"""What a file counts for all its processes: deletions of vectors, and of bytes not removed yet."""
+"""What a file counts for all its processes: deletions of vectors, and those with bytes left."""
 
 
 class Connection(Protocol):

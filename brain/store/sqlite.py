@@ -209,8 +209,8 @@ class Database:
 
         Raises StoreError when another process reads the old state all the time; it stays due.
         """
-        deadline = Deadline(self.timeout_s if timeout_s is None else timeout_s)
-        with PrivateFile(self.path).locked(timeout_s=deadline.left_s):
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        with PrivateFile(self.path).locked(timeout_s=limit_s):
             aside = set_aside_files(self.path) if set_aside_too else ()
             for copy in (*backups(self.path), *aside):
                 PrivateFile(copy).remove()
@@ -220,7 +220,8 @@ class Database:
                 for index in self.kind.indexes:
                     connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
                 connection.execute("VACUUM")
-                if not deadline.until(lambda: _empty_log(connection), pause_s=PAUSE_S):
+                # The time begins here: the VACUUM of a large file takes long.
+                if not Deadline(limit_s).until(lambda: _empty_log(connection), pause_s=PAUSE_S):
                     raise self._refusal(
                         "what was deleted is still in the log of {what}: another process reads it",
                         "it is gone from all answers; its bytes go when that process has ended",
@@ -277,7 +278,8 @@ class Database:
             "(SELECT min(id) FROM {0}_docsize) "
             "AND (SELECT rowid FROM {0} ORDER BY rowid DESC LIMIT 1) IS "
             "(SELECT max(id) FROM {0}_docsize) "
-            "AND (EXISTS (SELECT 1 FROM {0}_idx) OR NOT EXISTS (SELECT 1 FROM {0}_docsize))"
+            "AND (EXISTS (SELECT 1 FROM {0}_idx) OR NOT EXISTS "
+            "(SELECT 1 FROM {0}_docsize WHERE sz <> zeroblob(length(sz))))"  # "..." has no words
         )
         with self.read() as connection:
             rows = (connection.execute(query.format(one)).fetchone() for one in self.kind.indexes)

@@ -23,8 +23,10 @@ from jinja2 import (
     TemplateSyntaxError,
     meta,
     nodes,
+    pass_environment,
 )
 from jinja2.exceptions import SecurityError
+from jinja2.filters import do_sort
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -56,8 +58,8 @@ _ALLOWED: Final = frozenset(
 )
 
 FILTERS: Final = (
-    *("capitalize", "count", "d", "default", "first", "int", "last", "length", "list", "lower"),
-    *("map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort"),
+    *("capitalize", "count", "d", "default", "first", "int", "last", "length", "lower"),
+    *("map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr"),
     *("string", "title", "trim", "truncate", "unique", "upper", "wordcount"),
 )
 """What a prompt needs of Jinja's filters, besides those with limits of their own (`_sandbox`); the
@@ -270,6 +272,10 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         _spend()
         return super().get_template(*args, **kwargs)
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Methods are not values: nothing calls them, and their text is an address in memory."""
+        return not callable(value) and super().is_safe_attribute(obj, attr, value)
+
 
 def _sandbox(load: Callable[[str], Any]) -> Environment:
     environment = _Sandbox(
@@ -285,12 +291,23 @@ def _sandbox(load: Callable[[str], Any]) -> Environment:
     environment.filters = {name: environment.filters[name] for name in FILTERS} | {
         "indent": lambda text, width=4: _replace(text, "\n", "\n" + " " * min(width, 100)),
         "join": _join,
+        "list": _listed,
         "replace": _replace,
         "round": lambda number, digits=0: round(float(number), max(digits, 0)),
         "tojson": lambda value, indent=None: _spent(
             json.dumps(value, ensure_ascii=False, indent=indent and 2)
         ),
+        "sort": pass_environment(
+            lambda environment, items, *args, **how: do_sort(
+                environment, _listed(items), *args, **how
+            )
+        ),
         _ROUNDS: _rounds,
+    }
+    environment.tests |= {  # Jinja's own take the remainder with `%`, which formats a text
+        "divisibleby": lambda number, by: int(number) % int(by) == 0,
+        "even": lambda number: int(number) % 2 == 0,
+        "odd": lambda number: int(number) % 2 == 1,
     }
     environment.globals = {}
     return environment
@@ -300,6 +317,13 @@ def _rounds(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         _spend()
         yield item
+
+
+def _listed(items: Iterable[Any]) -> list[Any]:
+    """Spent, too: a list of characters is five times as long as a text, and a text again."""
+    made = [*_rounds(items)]
+    _spend(len(made))
+    return made
 
 
 def _join(items: Iterable[object], between: object = "") -> str:

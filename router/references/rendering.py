@@ -79,8 +79,8 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
 
 
 def is_well_formed(message: str, written: str) -> bool:
-    """Whether ``written`` has no fault that ``message`` has not: a doubled article or preposition,
-    "a" before a vowel, or a character that nobody sees.
+    """Whether ``written`` has no fault that ``message`` has not: a doubled word or article, "a"
+    before a vowel, or a character that nobody sees.
 
     >>> is_well_formed("Same for the menu", "Make the the menu wide")
     False

@@ -218,8 +218,8 @@ class Scene:
         self, need: Need, base: AntecedentNeed, among: Among = lambda _: True
     ) -> list[Candidate]:
         """Antecedents by score, best first, within the rule's reach; of many the newest."""
-        reach = self.discourse.age
-        pool = (m for m in self.discourse.mentions() if reach(m) <= base.max_age and among(m))
+        age = self.discourse.age
+        pool = (m for m in self.discourse.mentions() if age(m) <= base.max_age and among(m))
         most = min(MOST_MENTIONS, MOST_WEIGHED // len(self.words))
         return rank(islice(pool, most), need, self.discourse, self.knowledge)
 

@@ -54,9 +54,9 @@ export function isWithin(uri: vscode.Uri, folder: vscode.Uri): boolean {
 export class Soon implements vscode.Disposable {
   readonly #waiting = new Map<string, NodeJS.Timeout>();
 
-  do(key: string, action: () => Promise<unknown>, after_ms = BURST_MS): void {
+  do(key: string, action: () => Promise<unknown>, afterMs = BURST_MS): void {
     clearTimeout(this.#waiting.get(key));
-    this.#waiting.set(key, setTimeout(() => void action().catch(() => undefined), after_ms));
+    this.#waiting.set(key, setTimeout(() => void action().catch(() => undefined), afterMs));
   }
 
   dispose(): void {

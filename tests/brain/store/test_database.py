@@ -186,6 +186,13 @@ def test_an_index_that_is_made_anew_is_said_once(open_store: OpenStore, harm: st
     assert store.take_warnings() == ()
 
 
+def test_texts_without_words_are_no_damage(open_store: OpenStore) -> None:
+    store = open_store()
+    say(store, store.create_session(), "...", "👍")
+    assert store.document_frequencies(["walrus"]) == {"walrus": 0}
+    assert store.take_warnings() == ()
+
+
 def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore) -> None:
     store = open_store()
     session = store.create_session()

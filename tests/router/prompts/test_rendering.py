@@ -100,6 +100,10 @@ def test_a_template_shows_values_and_does_not_compute(text: str, what: str) -> N
         ('x\n{% include "main.md" %}', "recursion"),
         ("x\n{{ unknown }}", "'unknown' is undefined"),
         ("x\n{{ message.nothing }}", "nothing"),
+        ("x\n{{ message.upper }}", "unsafe"),
+        ("x\n{{ '%99999999999999d' is even }}", "invalid literal"),
+        ("x\n{{ message|select('odd')|list }}", "invalid literal"),
+        ("x\n{{ '%99999999999999d' is divisibleby 3 }}", "invalid literal"),
         ("x\n{{ message|round }}", "rendered"),
     ],
 )
@@ -125,6 +129,8 @@ GROWING = "{% set s = s|replace('o', 'oooooooooo') %}" * 60
         "{% set s = message %}" + "{% set s = s|list|join(s) %}" * 60,
         "{% set s = message|replace(' ', '\n') %}" + "{% set s = s|indent(9999999) %}" * 60,
         "{{ message|list|map('replace', '', message * 1)|list }}".replace(" * 1", ""),
+        "{{ message" + "|list|upper" * 12 + "|length }}",
+        "{{ message" + "|sort|upper" * 12 + "|length }}",
     ],
 )
 def test_a_template_cannot_freeze_or_fill_the_machine(text: str) -> None:
@@ -149,6 +155,7 @@ def test_includes_that_multiply_are_stopped() -> None:
         ("{{ items|sort|join(', ') }} {{ items|map('upper')|list|tojson }}", 'a, b, c ["B", "A", "C"]'),  # noqa: E501
         ("{{ items|select('equalto', 'a')|first }}{{ items[1:]|length }}{{ items|last }}", "a2c"),
         ("{{ 1.256|round(2) }} {{ 5|round(-1000000000) }} {{ 1 < 2 < 3 }}", "1.26 5.0 True"),
+        ("{{ 2 is even }}{{ 2 is odd }}{{ 9 is divisibleby 3 }}", "TrueFalseTrue"),
         ("{% for a in items if a not in ['b', 'c'] %}{{ a }}{% endfor %}", "a"),
         ("{{ 'a\nb'|indent(2) }}{{ missing is defined }}", "a\n  bFalse"),
         ("{{ missing|default('none') }}{{ 'x' if missing is not defined }}", "nonex"),
