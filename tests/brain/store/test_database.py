@@ -186,7 +186,7 @@ def test_an_index_that_is_made_anew_is_said_once(open_store: OpenStore, harm: st
     assert store.take_warnings() == ()
 
 
-def test_texts_without_words_are_no_damage(open_store: OpenStore) -> None:
+def test_texts_without_words_do_not_look_like_damage(open_store: OpenStore) -> None:
     store = open_store()
     say(store, store.create_session(), "...", "👍")
     assert store.document_frequencies(["walrus"]) == {"walrus": 0}
