@@ -189,6 +189,7 @@ def test_a_zero_byte_in_a_name_is_the_callers_mistake(
         ("memory.sessions", {"limit": 1}, 200),
         ("memory.sessions", {"limit": "many"}, 400),
         ("memory.sessions", {"limit": 501}, 400),
+        ("memory.sessions", {"limit": 1, "offset": -1}, 400),
         ("memory.messages", {"session_id": "s"}, 400),
         ("memory.session", {"session_id": "s", "_": 1}, 400),
         ("memory.use_model", {"name": "x"}, 404),
@@ -199,6 +200,16 @@ def test_commands_call_what_is_permitted_and_nothing_else(
     office: Office, name: str, asked: Mapping[str, object], status: int
 ) -> None:
     assert office.client("ann").post(f"/calls/{name}", json=asked).status_code == status
+
+
+def test_a_memory_that_is_off_takes_nothing(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "off")
+    ann = office.client("ann")
+    title = {"session_id": "s", "title": "t"}
+    for name, asked in (("memory.rename", title), ("profile.grant", {"purpose": "answers"})):
+        assert ann.post(f"/calls/{name}", json=asked).status_code == 409
 
 
 def test_what_reads_files_of_the_machine_is_not_there_for_others(office: Office) -> None:

@@ -44,6 +44,7 @@ MOST: Final = 200  # hits of one search
 
 Page = Annotated[int, Field(ge=1, le=PAGE)]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
+Offset = Annotated[int, Field(ge=0, le=2**31)]
 
 router = APIRouter(tags=["team"])
 
@@ -64,7 +65,7 @@ def call(
     function = _INSTEAD.get(name) or PERMITTED.get(name)
     if function is None:
         raise NotServedError("there is no such call", where=name, hint="is this KDS as new?")
-    of = served if name in _INSTEAD else _store(served, name.split(".")[0])
+    of = served if name in _INSTEAD else _store(served, name)
     try:
         found = _checked(function).validate_python(ArgsKwargs((of,), asked))
     except ValidationError as error:
@@ -79,11 +80,16 @@ def _checked(function: Any) -> TypeAdapter[Any]:
     return TypeAdapter(function, config=ConfigDict(arbitrary_types_allowed=True))
 
 
-def _store(served: ServedWorkspace, place: str) -> object:
+_WRITING: Final = frozenset({"memory.rename", "memory.set_document", "profile.grant"})
+"""Calls that are refused where the memory is off; removing is not."""
+
+
+def _store(served: ServedWorkspace, name: str) -> object:
     """The store of a person that a call is for."""
+    place = name.partition(".")[0]
     if place == "documents":
         return served.queries.library.store
-    store = _memory(served)
+    store = served.memory_for_writing() if name in _WRITING else _memory(served)
     return store if place == "memory" else getattr(store, place)
 
 
@@ -91,12 +97,12 @@ def _memory(served: ServedWorkspace) -> MemoryStore:
     return served.memory_if_any() or served.memory_for_writing()
 
 
-def _sessions(served: ServedWorkspace, limit: Page, offset: int = 0) -> tuple[Session, ...]:
+def _sessions(served: ServedWorkspace, limit: Page, offset: Offset = 0) -> tuple[Session, ...]:
     return _memory(served).sessions(limit=limit, offset=offset)
 
 
 def _messages(
-    served: ServedWorkspace, session_id: str, last: Page, before_seq: int | None = None,
+    served: ServedWorkspace, session_id: str, last: Page, before_seq: Offset | None = None,
     details: bool = False,
 ) -> tuple[Message, ...]:  # fmt: skip
     store = _memory(served)
