@@ -6,6 +6,7 @@ failing check, a helper or an old component brings up something newer, which "it
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from kds.brain.turn import Utterance
@@ -117,11 +118,12 @@ def _is_aside(analysis: Analysis, mention: Mention, chosen: Mention) -> bool:
     if mention.kind == "path" and mention.role != "subj":
         return mention.verb not in _DISMISSING
     others = [m for m in mentions_in(analysis, 0) if clause.start <= m.start < mention.start]
-    known = mention.role != "subj" and mention.determiner not in {"a", "an", "another"}
-    if known and _goes_on(analysis, clause, chosen):
-        return True
-    if mention.prep == "with" and others and _is_same(others[-1], chosen):
-        return True
+    if mention.role != "subj" and mention.determiner not in {"a", "an", "another"}:
+        if _goes_on(analysis, clause, chosen):
+            return True
+        for before, after in pairwise([*others, mention]):
+            if after.prep == "with" and _is_same(before, chosen):
+                return True  # "a page with sections on cookies and contact"
     # in a clause that is about the thing itself, or about what was done with it
     before = analysis.words[clause.start : mention.start]
     about = any(word.lower in _SELF for word in before) or clause.verb is None
