@@ -140,8 +140,8 @@ class Kept:
     """A session that is kept, with where it came from."""
 
     session: Session
-    folder: str = ""
-    branch: str = ""
+    folder: str
+    branch: str
 
     @property
     def client(self) -> str:
@@ -223,7 +223,9 @@ class ProjectStore(MemoryStore):
             f"ON session_id = id {named} ORDER BY updated_at DESC, num DESC"
         )
         rows = _asked(self.database, query, ids or ())
-        return [Kept(session_of(row[:-1]), **json.loads(row[-1] or "{}")) for row in rows]
+        found = [(session_of(row[:-1]), json.loads(row[-1] or "{}")) for row in rows]
+        return [Kept(session, about.get("folder", ""), about.get("branch", ""))
+                for session, about in found]  # fmt: skip
 
     def forget(self, sessions: Sequence[Kept]) -> None:
         """Delete sessions at once, down to their bytes."""
