@@ -174,7 +174,8 @@ class PostgresPassages(PassageStore):
             return {}
         query = "SELECT passages FROM frequencies(CAST(? AS tsquery[]))"
         rows = connection.execute(query, (asked,))
-        return {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
+        # None: all are gone, and the statistics do not know it yet.
+        return {one: int(row[0] or 0) for one, row in zip(asked, rows, strict=True)}
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int

@@ -115,6 +115,13 @@ def large(store: PostgresStore, open_store: OpenStore, url: str) -> PostgresStor
     return store
 
 
+def test_a_large_memory_that_was_just_emptied_finds_nothing(large: PostgresStore) -> None:
+    """The statistics still count what was deleted."""
+    [session] = large.sessions()
+    large.delete_session(session.id)
+    assert large.document_frequencies(["ship", "walrus"]) == {"ship": 0, "walrus": 0}
+
+
 def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_come_first(
     large: PostgresStore,
 ) -> None:
