@@ -121,8 +121,8 @@ def _is_aside(analysis: Analysis, mention: Mention, chosen: Mention) -> bool:
     if mention.role != "subj" and mention.determiner not in {"a", "an", "another"}:
         if _goes_on(analysis, clause, chosen):
             return True
-        for before, after in pairwise([*others, mention]):
-            if after.prep == "with" and _is_same(before, chosen):
+        for one, other in pairwise([*others, mention]):
+            if other.prep == "with" and _is_same(one, chosen):
                 return True  # "a page with sections on cookies and contact"
     # in a clause that is about the thing itself, or about what was done with it
     before = analysis.words[clause.start : mention.start]
