@@ -246,7 +246,7 @@ FORGED = {
     "borrowed": "mkdir -p objects/info; echo $main/objects > objects/info/alternates",
     "led elsewhere": "echo $main > commondir",
     "linked objects": "rm -r objects; ln -s $main/objects objects",
-    "linked folder": "ln -s $main/objects/${first:0:2} objects/",
+    "linked folder": "rm -rf objects/${first:0:2}; ln -s $main/objects/${first:0:2} objects/",
     "linked pack": "git -C $main repack -adq; ln -s $main/objects/pack/* objects/pack/",
     "another object": "mkdir -p objects/${first:0:2}; "
     "cp objects/${own:0:2}/${own:2} objects/${first:0:2}/${first:2}",
