@@ -5,13 +5,14 @@ backtracks for ever is left out of the turn, with a note that names its line.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Final
+from re import _parser as sre  # type: ignore[attr-defined]  # as re.compile reads expressions
+from typing import Any, Final
 
 import regex
 
@@ -100,15 +101,16 @@ class Pattern:
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
-        expression, left = _compiled(self._expression), _left.get()
-        limit_s = SEARCH_LIMIT_S if left is None or left[0] > 0 else HURRIED_LIMIT_S
+        if not _may_match(self._expression, text):
+            return None
+        expression, limit_s = _compiled(self._expression), _limit_s()
         try:
             if self.exact:
                 start, end = _without_ends(text)
                 return expression.fullmatch(text, start, end, timeout=limit_s)
             return expression.search(text, timeout=limit_s)
         except TimeoutError:
-            if left is not None:
+            if (left := _left.get()) is not None:
                 left[0] -= limit_s
             if notes is not None:
                 notes.append(f"pattern at {self.where} ran out of time and was left out")
@@ -125,12 +127,82 @@ def one_turn() -> Iterator[None]:
         _left.reset(token)
 
 
+def _limit_s() -> float:
+    left = _left.get()
+    return SEARCH_LIMIT_S if left is None or left[0] > 0 else HURRIED_LIMIT_S
+
+
 def control_problem(source: str, where: str) -> Problem | None:
     """What is wrong with a pattern that has a character nobody sees, and nobody types."""
     found = _CONTROL.search(source)
     if found is None:
         return None
     return Problem(where, f"a pattern has the control character {found[0]!r}", _QUOTES)
+
+
+def _may_match(expression: str, text: str) -> bool:
+    """Whether ``text`` has one of the literals of the expression, where it has any.
+
+    Most patterns are about words that a message has not: they need neither a search nor to be
+    compiled.
+    """
+    literals = literals_of(expression)
+    if not literals or (low := _lowered(text)) is None:
+        return True
+    for literal in literals:  # noqa: SIM110  # a generator takes twice as long
+        if literal in low:
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _lowered(text: str) -> str | None:
+    """A text in lower case; None where other letters may stand for those of ASCII ("K" for "k")."""
+    return text.lower() if text.isascii() else None
+
+
+LEAST_LITERAL: Final = 3
+"""Characters of a literal: two letters are in every text."""
+
+_UNREAD: Final = re.compile(r"\{[^\d,}]|\[\[|\\[NX]")
+"""What `regex` reads otherwise than `re`, such as the fuzzy "{e<=1}"."""
+
+
+@lru_cache(maxsize=4096)
+def literals_of(expression: str) -> tuple[str, ...]:
+    r"""Texts in lower case of which every match has one; empty where that cannot be told.
+
+    >>> literals_of(r"\bwrong file\b|^(?:no|nope),? (?:undo|revert)\b")
+    ('revert', 'undo', 'wrong file')
+    >>> literals_of(r"tests?|\w+"), literals_of(r"(?:colou?r)+ed")
+    ((), ('colo',))
+    """
+    try:
+        parsed = [] if _UNREAD.search(expression) else sre.parse(expression)
+    except (re.error, OverflowError, RecursionError):  # only `regex` can read it
+        return ()
+    return tuple(sorted(_literals(parsed)))
+
+
+def _literals(parsed: Iterable[Any]) -> frozenset[str]:
+    """The most telling literals of a sequence: the longest, then the fewest."""
+    found, run = [frozenset[str]()], ""
+    for operator, value in (*parsed, ("end", None)):
+        name = str(operator)
+        if name == "LITERAL" and value < 128:
+            run += chr(value).lower()
+            continue
+        found.append(frozenset({run}))
+        run = ""
+        if name == "SUBPATTERN":
+            found.append(_literals(value[-1]))
+        elif name == "BRANCH":
+            branches = [_literals(one) for one in value[1]]
+            found.append(frozenset[str]().union(*branches) if all(branches) else frozenset())
+        elif name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] > 0:
+            found.append(_literals(value[2]))
+    told = [one for one in found if one and min(map(len, one)) >= LEAST_LITERAL]
+    return max(told, key=lambda one: (min(map(len, one)), -len(one)), default=frozenset())
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,5 @@
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,42 @@ def test_a_literal_finds_itself(words: list[str]) -> None:
     # letters whose lower case has another length are not compared by `regex`
     if literal.split() == words:
         assert Pattern.literal(literal, where="x", exact=True).search(f" {literal}. ")
+
+
+def test_a_pattern_is_not_compiled_for_a_message_that_has_none_of_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rare = Pattern.compile(r"^(?:never|no)?\s*(?:seen|heard) befores?\b", where="x", checked=True)
+    assert isinstance(rare, Pattern)
+    with monkeypatch.context() as broken:
+        broken.setattr("regex.compile", None)
+        assert rare.search("Make it purple") is None
+    assert rare.search("Seen before")
+
+
+ATOMS = ["abc", "ab", "c", "d ", r"\b", r"\w", r"\.", ".", "[abc]", "[^]d]", "^", "$", "k"]
+ATOMS += ["(?=ab)", "(?!abc)", "(?<=c)", "(?P<n>abc)", "(abc|d)", "(?:abc|bcd)", "(?i:abc)"]
+TIMES = st.sampled_from(["", "", "", "?", "*", "+", "{2}", "{0,1}", "+?", "{,2}"])
+EXPRESSIONS = st.recursive(
+    st.builds(str.__add__, st.sampled_from(ATOMS), TIMES),
+    lambda inner: st.builds(
+        lambda join, parts, times: f"(?:{join.join(parts)}){times}",
+        st.sampled_from(["", "|"]),
+        st.lists(inner, min_size=1, max_size=4),
+        TIMES,
+    ),
+    max_leaves=10,
+)
+
+
+@given(EXPRESSIONS, st.text("abcdABCD .k\u212a", max_size=12))
+def test_a_pattern_finds_what_its_regex_finds(expression: str, text: str) -> None:
+    try:
+        plain = regex.compile(expression, regex.IGNORECASE)
+    except regex.error:
+        return
+    found = Pattern("x", "x", False, expression).search(text)
+    assert (found and found.span()) == ((other := plain.search(text)) and other.span())
 
 
 def test_a_search_that_runs_out_of_time_is_not_a_match_and_says_so() -> None:
