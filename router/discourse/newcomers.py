@@ -55,8 +55,8 @@ def newcomers(
             for mention in mentions_in(analysis, 0):
                 if mention.parts or _is_of_talk(mention) or _is_same(mention, chosen, strict):
                     continue
-                form = mention.text.lower()
-                known = any(one.startswith(form) for one in forms)
+                form = re.compile(rf"{re.escape(mention.text.lower())}\b") if forms else None
+                known = form is not None and any(map(form.match, forms))
                 if strict or not (known or _is_aside(analysis, mention, chosen)):
                     yield mention
 

@@ -35,8 +35,8 @@ MAX_CHARS: Final = 1200
 say it. Longer texts are cut to their first three and their last quarter of this length."""
 
 ENCODED_CHARS: Final = 240
-"""Characters that the encoder reads, 75 word pieces at most. With 400 the dev chats come out no
-better (cross-validated: .846 right, .844 with 400), and it took a quarter more."""
+"""Characters that the encoder reads, 75 word pieces at most. With 400 the dev chats came out no
+better, and it took a quarter more."""
 
 KIND_WEIGHTS: Final[Mapping[str, float]] = {
     "words": 1.0, "neighbours": 0.7, "pieces": 1.3,

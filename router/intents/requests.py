@@ -57,7 +57,7 @@ _HARD: Final = re.compile(
     re.IGNORECASE,
 )
 _SOFT: Final = re.compile(rf"{_GAP}(?:and|plus)\s+|,\s+(?:also\s+)?", re.IGNORECASE)
-_ASKED_OF_YOU: Final = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
+_ASKED_OF_YOU: Final = re.compile(r"(?:can|could|would|will) you\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z']+")
 _VERB_LAST: Final = re.compile(
     r"\b(?:i|we|you|to|should|can|could|would|must|will|that|and|please)\s+(\w+)$", re.IGNORECASE
@@ -104,9 +104,7 @@ def _with_mending(parts: list[str]) -> tuple[str, ...]:
     """The parts, "fix it" together with what it is said of: a report of what fails."""
     joined: list[str] = []
     for part in parts:
-        core = without_lead_in(part)
-        to_you = _ASKED_OF_YOU.match(core)
-        verb, *rest = _first_words(core[to_you.end() :] if to_you else core) or [""]
+        verb, *rest = _first_words(part) or [""]
         mends = verb in _MENDING and bool({*rest[:1]} & (cc.PERSONAL | cc.DEMONSTRATIVES))
         if joined and mends:
             joined[-1] += f", {part}"
@@ -136,12 +134,13 @@ def _soft_cuts(sentence: str) -> list[tuple[int, int]]:
     cuts, begin = [], 0
     for match in islice(_SOFT.finditer(sentence), MOST_CUTS):
         before, after = sentence[begin : match.start()], sentence[match.end() :]
-        to_you = _ASKED_OF_YOU.match(after)
-        words = _first_words(after[to_you.end() :] if to_you else after)
+        words = _first_words(after)
         question = bool({*words[:1]} & _QUESTIONS)
         linked = match[0].strip(" ,") != "" and len(words) > 2  # a question only behind "and"
         # "how do I start the server and open the page?" is one
-        told = _is_command(words) and (question or to_you is not None or not asks)
+        told = _is_command(words) and (
+            question or _ASKED_OF_YOU.match(after) is not None or not asks
+        )
         opens = (question and linked) or told
         if opens and not _OTHERS_ACT.search(before) and _is_complete(before):
             cuts.append(match.span())
