@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds import DispatchError, Router, StoreError
+from kds import Router, StoreError
 from kds.api.rehearsal import MinuteClock
 
 FAB = "I want to add a FAB button"
@@ -68,11 +68,6 @@ def test_explaining_leaves_the_context_alone(router: Router) -> None:
     assert _messages(router) == []
 
 
-def test_without_log_no_folder_is_made(tmp_path: Path) -> None:
-    Router.open(tmp_path, log=False).route(FAB)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> None:
     router.route(FAB)
     turn = router.route("#file:KDS/prompts/internal/test-generator.md Make it purple")
@@ -82,35 +77,6 @@ def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> 
     assert turn.prompt.startswith("# Test")
     assert any("names its prompt prompts/internal/test-generator.md" in note for note in turn.why)
     assert _messages(router)[-1] == "Make it purple"
-
-
-def test_an_invocation_of_something_else_is_refused(router: Router) -> None:
-    with pytest.raises(DispatchError, match="takes no message"):
-        router.route("#file:KDS/prompts/internal/clear-conversation.md")
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Färbe es 🎨 lila",
-        "اجعل الزر أرجوانيًا",
-        "עשה את זה סגול",
-        "Make it\x00 purple",
-        "Make \udce9 purple",
-        "word " * 20_000,
-        "x" * 100_000,
-        "(" * 5_000,
-        "it " * 500,
-    ],
-    ids=["emoji", "arabic", "hebrew", "nul", "surrogate", "100kB", "one word", "brackets", "it"],
-)
-def test_odd_messages_are_routed_and_remembered(message: str, router: Router) -> None:
-    router.route(FAB)
-    turn = router.route(message)
-    assert turn.action in ("route", "clarify", "abstain")
-    assert turn.prompt
-    assert len(_messages(router)) == 2
-    turn.prompt.encode()
 
 
 def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(
@@ -126,16 +92,3 @@ def test_a_router_is_a_runnable(router: Router) -> None:
     assert (router | (lambda turn: turn.intent)).invoke(FAB) == "PLAN"
     batch = router.as_runnable().batch(["Commit it", "Where was I?"])
     assert [turn.message for turn in batch] == ["Commit it", "Where was I?"]
-
-
-def test_the_settings_say_how_sure_a_reading_must_be_and_are_read_anew(workspace: Path) -> None:
-    router = Router.open(workspace)
-    router.route(FAB)
-    settings = workspace / "kds-brain" / "settings.yaml"
-    settings.write_text("references: {precision: 1}\n")
-    kept = router.route("Make it purple")
-    assert (kept.expanded, kept.unresolved) == ("Make it purple", ("it",))
-    settings.write_text("references: {precision: 0.5}\n")
-    assert router.route("Make it purple").expanded == "Make the FAB button purple"
-    settings.write_text("references: {precision: much}\n")
-    assert router.route("Make it purple").expanded == "Make the FAB button purple"

@@ -34,17 +34,6 @@ def measured(place: Workspace) -> list[dict[str, Any]]:
         return [metric.data for metric in store.metrics.since(EVER, name=TURN)]
 
 
-def test_the_switch_works_while_it_runs(place: Workspace) -> None:
-    log = TurnLog(place)
-    log.note(turn())
-    place.settings_path.write_text("memory: {enabled: true}\n")
-    log.note(turn())
-    place.settings_path.write_text("memory: {enabled: false}\n# off again\n")
-    log.note(turn())
-    log.close()
-    assert len(measured(place)) == 1
-
-
 def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
     place: Workspace, memory: None, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -129,7 +129,9 @@ def test_an_agent_is_shown_by_its_name_or_intent_and_a_new_one_passes_the_check(
     assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
 
 
-def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> None:
+def test_a_new_rule_passes_the_check_and_one_whose_tests_fail_is_explained(
+    fitted_workspace: Path, kds_call: Run
+) -> None:
     path = Path(kds_call("rules", "new", "place").out.splitlines()[0])
     assert yaml.safe_load(path.read_text())["rules"][0]["id"] == "my.place"
     assert kds_call("rules", "check").code == 0
@@ -140,3 +142,10 @@ def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> N
     assert "packaged" in kds_call("rules", "new", "pronouns").err
     for name in ("x" * 300, "../x", "a/b", "_x", "x\n"):
         assert "can be no name" in kds_call("rules", "new", name).err
+    usual.unlink()
+    added = "      - {context: [Add a button], in: Make it red, out: Make the button red}\n"
+    path.write_text(path.read_text() + added + "      - {in: Open the door, out: Open it}\n")
+    failed = kds_call("rules", "check")
+    assert (failed.code, "2 failed" in failed.out) == (1, True)
+    for part in (f"{path}:", "passes by another rule", "- Open it\n            + Open the door"):
+        assert part in failed.out

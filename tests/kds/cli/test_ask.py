@@ -108,18 +108,6 @@ def test_a_model_does_not_get_at_the_terminal_and_bad_input_keeps_nothing(
     assert "\x07" not in out
 
 
-@pytest.mark.parametrize("yes", ["Yes, raise it", "k"])
-def test_ask_answers_the_question_of_the_command_before(
-    yes: str, model: FakeProvider, kds_call: Run, fitted_workspace: Path
-) -> None:
-    model.play(Text(RAISE), Text("raised"))
-    kds_call("ask", POD)
-    answer = data(kds_call("ask", yes, "--json"))
-    assert [one["agent"] for one in answer["replies"]] == ["code-executor"]
-    assert "raise the memory limit to 512Mi" in answer["turn"]["expanded"]
-    assert "raise the memory limit to 512Mi" in model.asked[1].newest
-
-
 CHAT = """I want to add a FAB button
 /context
 commit this

@@ -35,19 +35,11 @@ def test_learning_off_is_said_and_a_damaged_line_leaves_the_rest(
     assert learn("teach", DASHBOARD, "PLAN").code == BAD_INPUT
 
 
-def test_the_user_is_right_and_what_was_taught_before_is_replaced_by_force_alone(
-    kds_call: Run, learn: Run, brain: Path
-) -> None:
-    for message, intent in (
-        ("hmm it covers the footer on mobile", "DEBUG"),
-        ("Run the tests", "PLAN"),
-    ):
-        told = learn("teach", message, intent)
-        assert (told.code, told.err) == (0, "")
-        assert told.out.startswith(f"learned: '{message}' as {intent}; kds learn undo ")
-        assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
-    (brain / "learned.yaml").unlink()
-    learn("teach", "ship it", "COMMIT")
+def test_what_was_taught_before_is_replaced_by_force_alone(kds_call: Run, learn: Run) -> None:
+    first = learn("teach", "ship it", "COMMIT")
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith("learned: 'ship it' as COMMIT; kds learn undo ")
+    assert data(kds_call("route", "ship it", "--json", "--no-log"))["intent"] == "COMMIT"
     refused(learn("teach", "Ship it!", "PLAN"), "you taught 'Ship it!' as COMMIT", "--force")
     told = data(learn("teach", "Ship it!", "PLAN", "--force", "--json"))
     assert (told["intent"], told["instead_of"], told["new"]) == ("PLAN", "COMMIT", True)

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.api.conversations import Conversations
 from kds.api.rehearsal import MinuteClock
@@ -124,9 +122,3 @@ def test_a_correction_is_about_a_message_that_can_be_an_example_not_about_the_co
     for text in ("do it", "use password: hunter2hunter2 there", "x = load(1, 2)"):
         entry = ContextEntry(AT, text, "EXECUTE")
         assert sign_in(turn("I meant plan it", entry), NAMES) is None
-
-
-@given(st.text(max_size=100), st.text(max_size=60))
-def test_no_message_is_too_strange(message: str, before: str) -> None:
-    event = sign_in(turn(message, ContextEntry(AT, before, "EXECUTE")), NAMES)
-    assert event is None or event.text == before

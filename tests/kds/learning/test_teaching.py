@@ -5,10 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import kds
-from kds.brain.clock import utc_now
 from kds.brain.errors import WorkspaceError
 from kds.brain.files import LockedText
-from kds.brain.learning.events import LearningEvent
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach, teach_reference
@@ -41,19 +39,6 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     monkeypatch.setenv("KDS_LEARNING", "off")
     with pytest.raises(LearningError, match="learning is off"):
         teach(place, DASHBOARD, "PLAN")
-
-
-def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) -> None:
-    done = teach(place, DASHBOARD, "PLAN")
-    with pytest.raises(LearningError, match=f"you taught '{DASHBOARD}' as PLAN") as caught:
-        teach(place, DASHBOARD, "TEST")
-    assert caught.value.hint is not None
-    assert "--force" in caught.value.hint
-    assert f"kds learn undo {done.example.id}" in caught.value.hint
-    other = teach(place, DASHBOARD, "TEST", force=True)
-    assert (other.new, other.instead_of) == (True, "PLAN")
-    assert [one.intent for one in Learning(place).examples()] == ["TEST"]
-    assert intent_of(DASHBOARD, place) == "TEST"
 
 
 def test_the_user_is_right_whatever_ships(place: Workspace) -> None:
@@ -95,20 +80,6 @@ def test_a_secret_is_marked_and_an_example_of_an_intent_that_nobody_has_is_a_war
     learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
     [warning] = kds.Router.open(place, log=False).warnings
     assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning
-
-
-def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(
-    place: Workspace, learned: LockedText
-) -> None:
-    log = Learning(place).events
-    for kind in ("told", "adopted", "rejected", "withdrawn", "refused"):
-        log.append([LearningEvent(utc_now(), kind, DASHBOARD, "PLAN")])  # type: ignore[arg-type]
-    learned.replace(
-        f'examples:\n- text: "{DASHBOARD}"\n  intent: PLAN\n  by: itself\n  times: 6\n'.encode()
-    )
-    assert intent_of(DASHBOARD, place) == "PLAN"
-    assert Learning(place).undo_last().text == DASHBOARD
-    assert intent_of(DASHBOARD, place) != "PLAN"
 
 
 BUTTONS = ("Add a save button to the toolbar", "Add a cancel button to the footer")

@@ -3,11 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kds.agents.agent import Agent
-from kds.agents.prompting import CITATION_CHARS, cited, quoted
 from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.workspace import Workspace
@@ -45,17 +41,3 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
     numbered = re.findall(r"^\[(\d+)\]", inside, re.MULTILINE)
     assert numbered == [str(number + 1) for number in range(len(numbered))]
     assert "> [2] Servicing Agreement" in inside
-
-
-@given(
-    st.text() | st.lists(st.sampled_from(["<", "/", " passages", ">", "[1]", "\n"])).map("".join)
-)
-def test_neither_text_nor_citation_closes_the_frame_or_begins_a_passage(text: str) -> None:
-    citation = cited(text)
-    assert len(citation.splitlines()) <= 1
-    assert not re.search(r"\[\s*\d+\s*\]", citation)
-    assert len(citation) <= CITATION_CHARS * len("&lt;")
-    for line in quoted(text).splitlines():
-        assert line.startswith(">")
-    for shown in (citation, quoted(text)):
-        assert not re.search(r"<\s*/?\s*passages\b", shown, re.IGNORECASE)

@@ -3,17 +3,15 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from kds.api.rehearsal import MinuteClock
-from kds.brain.memory.memory_store import Metric, SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.workspace import Workspace
-from kds.query.reading import known_before
 from kds.query.service import QueryService
-from kds.query.values import QUERY, Query, QueryReply, SessionTurn, query_metric, session_hits
+from kds.query.values import Query, QueryReply
 from kds.transit.history import Message
 
 from .place import add_documents
@@ -168,29 +166,3 @@ def test_a_store_that_cannot_be_used_costs_what_is_in_it_alone(
     assert [True for chunk in reply.chunks[:1] if "12th day" in chunk.text] == [True] * (
         broken == "memory"
     )
-
-
-AT = datetime(2025, 11, 3, 9, tzinfo=UTC)
-
-
-def row(session: str, turn: int, *, hit: bool) -> Metric:
-    reply = QueryReply("a secret question", "q")
-    return Metric(AT, QUERY, query_metric(reply, SessionTurn(session, turn, hit=hit)))
-
-
-def test_turns_from_the_third_on_count_without_a_word_of_what_was_asked() -> None:
-    rows = [
-        *(row("one", turn, hit=turn in (2, 3)) for turn in (1, 2, 3, 4)),
-        row("two", 1, hit=False),
-    ]  # fmt: skip
-    found = session_hits([*rows, Metric(AT, "turn", {"hit": True, "turn": 9})])
-    assert found == {"sessions": 2, "turns": 5, "later_turns": 2, "hits": 1, "hit_rate": 0.5}
-    text = str(row("my-session", 1, hit=True).data)
-    assert "secret" not in text
-    assert "my-session" not in text
-
-
-def test_what_was_referred_to_is_brought_up_once_its_message_has_gone() -> None:
-    messages = [Message("user", "What is the late fee?"), Message("assistant", "The login form.")]
-    brought = known_before(["late fee", "login form"], messages)
-    assert [one.text for one in brought] == ["Use the login form"]

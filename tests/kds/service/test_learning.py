@@ -40,12 +40,6 @@ def test_a_service_takes_up_with_the_next_message_what_is_taught_and_taken_back(
         assert client.get("/healthz").json()["workspaces"][0]["reload"]["count"] == 0
 
 
-def test_a_service_says_what_it_noted_of_a_correction(place: Workspace) -> None:
-    with running(place.root) as service, service.client() as client:
-        assert routed(client, DASHBOARD)["noted"] is None
-        assert routed(client, "I meant plan it")["noted"].startswith(f"'{DASHBOARD}' as PLAN")
-
-
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
     place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,12 +55,3 @@ def test_a_no_to_a_proposal_starts_no_agent(chat: Chat, no: str) -> None:
     answer = after(chat, RAISE, no)
     assert (answer.replies, answer.turn.intent) == ((), "UNKNOWN")
     assert answer.text == "Nothing was started; nothing has changed."
-
-
-def test_a_yes_is_understood_with_the_memory_off(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "off")
-    answer = after(chat, RAISE, "yes do it")
-    assert [one.agent for one in answer.replies] == ["code-executor"]
-    assert "raise the memory limit to 512Mi" in answer.turn.expanded

@@ -91,16 +91,6 @@ def test_a_correction_in_another_process_drops_what_is_left(
     assert "halted from outside: what was left was dropped" in answer.notes
 
 
-def test_many_threads_share_a_session(chat: Chat, threads: ThreadPoolExecutor) -> None:
-    session = chat.open()
-    asked = [threads.submit(session.ask, f"Add the page number {number}") for number in range(6)]
-    answers = [one.result(PATIENCE_S) for one in asked]
-    assert [one.text for one in answers] == ["ok"] * 6, [one.notes for one in answers]
-    assert len(chat.replies()) == 6
-    entries = session.records.journal().load().entries
-    assert len({entry.user_message for entry in entries}) == 6
-
-
 def test_closing_a_session_halts_what_runs(chat: Chat, threads: ThreadPoolExecutor) -> None:
     chat.model.play(Slow())
     session = chat.open()

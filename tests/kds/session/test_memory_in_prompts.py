@@ -104,16 +104,6 @@ def test_the_profile_shapes_answers_only_with_consent(chat: Chat, kds_call: Run)
     assert "reliability" not in _prompt(chat)
 
 
-def test_the_profile_is_found_by_recall_with_its_own_mark(chat: Chat, kds_call: Run) -> None:
-    kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "domain=payments for harbors")
-    found = data(kds_call("memory", "search", "which payments do I build?", "--json"))
-    assert found["profile"] == ["Domain: payments for harbors"]
-    assert "profile" in kds_call("memory", "search", "payments").out
-    kds_call("memory", "consent", "revoke")
-    assert data(kds_call("memory", "search", "payments", "--json"))["profile"] == []
-
-
 def test_the_profile_is_embedded_on_save_and_found_by_meaning(
     chat: Chat, kds_call: Run, embeddings: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,12 @@
 """The loop: route, run the agent, remember both sides."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 import kds
-from kds.brain.documents.store import DocumentPlace
-from kds.documents.indexing import add_documents
 
-from ...agents.openai_server import Calls, Text
+from ...agents.openai_server import Text
 from .conftest import Chat
 
 FAB = "I want to add a FAB button"
@@ -81,17 +78,6 @@ def test_a_named_conversation_is_one_of_its_own_and_is_resumed(chat: Chat) -> No
     assert titles == ["Buttons", "I want to add a login form"]
 
 
-def test_a_preview_is_what_is_sent_and_leaves_no_trace(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    before = chat.said()
-    preview = session.preview(PURPLE)
-    assert chat.said() == before
-    session.ask(PURPLE)
-    sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
-    assert [(one["role"], one["content"]) for one in preview.messages] == sent
-
-
 def test_clearing_begins_afresh(chat: Chat) -> None:
     session = chat.open()
     first = session.ask(FAB)
@@ -101,30 +87,3 @@ def test_clearing_begins_afresh(chat: Chat) -> None:
     assert again.session != first.session
     assert [one["role"] for one in chat.model.asked[1].messages] == ["system", "user"]
     assert len(chat.remembered()) == 4
-
-
-@pytest.mark.parametrize("message", [None, b"hello", ["hello"], 5, {"message": "hello"}], ids=str)
-def test_a_message_that_is_not_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None:
-    session = mute.open()
-    for ask in (session.ask, session.stream, session.preview):
-        with pytest.raises(kds.MessageError, match="is not text") as caught:
-            ask(message)
-        assert "pass a str" in str(caught.value.hint)
-
-
-def test_a_question_is_answered_from_the_indexed_documents(chat: Chat) -> None:
-    lease = chat.folder / "lease.md"
-    lease.write_text("# Lease\n\n## Deposit\n\nThe deposit is three months of rent.\n")
-    with DocumentPlace(kds.Workspace.find(chat.folder)).open() as store:
-        add_documents(store, [lease])
-    chat.model.play(
-        Calls(("search_documents", {"query": "how high is the deposit"})),
-        Text("Three months of rent (Lease, Deposit)."),
-    )
-    answer = chat.open().ask("How high is the deposit?")
-    assert answer.turn.intent == "ASK"
-    assert {"search_documents", "search_memory"} <= set(chat.model.asked[0].tools)
-    assert answer.text == "Three months of rent (Lease, Deposit)."
-    (use,) = answer.replies[0].tools
-    assert use.result == "[Lease, Deposit] The deposit is three months of rent."
-    assert use.result in chat.model.asked[1].text
