@@ -1,14 +1,11 @@
 """What the service reads from a hook, whichever client wrote it."""
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kds.hooks.reply import HookCall, HookInputError, goes_on, left_alone, read_hook
+from kds.hooks.reply import HookCall, goes_on, left_alone, read_hook
 
 
 @pytest.mark.parametrize(
@@ -48,23 +45,6 @@ def test_the_plan_mode_is_seen_and_half_a_surrogate_pair_becomes_a_mark_of_its_o
         call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
         assert call.planning is (mode == "plan")
     assert read_hook(b'{"prompt": "caf\\udce9 \\ud83d\\ude00"}').prompt == "caf\ufffd \U0001f600"
-
-
-def test_anything_else_is_refused() -> None:
-    for raw in (
-        b"", b"hello", b"[]", b"{}", b"\xff", b'{"prompt": 7}', b'{"prompt": ["a"]}',
-        b'{"hook_event_name": "UserPromptSubmit"}', b'{"prompt": "x", "cwd": {}}', b"[" * 99_999,
-    ):  # fmt: skip
-        with pytest.raises(HookInputError) as refused:
-            read_hook(raw)
-        assert refused.value.hint
-
-
-@given(st.binary(max_size=200) | st.dictionaries(st.text(), st.text()).map(json.dumps))
-def test_no_input_makes_it_fail_in_another_way(raw: bytes | str) -> None:
-    content = raw if isinstance(raw, bytes) else raw.encode()
-    with suppress(HookInputError):
-        assert isinstance(read_hook(content), HookCall)
 
 
 GOING_ON = (

@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import pytest
-from mcp import Client
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.workspace import Workspace
-from kds.mcp.mcp_server import KdsServer
 
 from .conftest import Talk
 
@@ -36,11 +33,3 @@ def test_a_search_finds_what_was_said_and_where_or_tells_that_there_is_no_such_s
     assert found["hits"][0]["elsewhere"]
     assert found["hits"][0]["kind"] == "code"
     assert "no session 'supper'" in stdio.text("memory_search", query="bus", session="supper")
-
-
-@pytest.mark.anyio
-async def test_looking_into_a_workspace_without_memory_makes_none(tmp_path: Path) -> None:
-    async with Client(KdsServer(Workspace(tmp_path, tmp_path / "kds-brain"))) as client:
-        hits = await client.call_tool("memory_search", {"query": "bus"})
-    assert "nothing is remembered yet" in str(hits.structured_content)
-    assert not (tmp_path / "kds-brain" / "memory.db").exists()

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.brain.environment import runtime_folder
 from kds.hooks.call import WORKSPACE_HEADER
 from kds.service.lifecycle import bind_socket, claim
 from kds.service.security import open_token
@@ -114,6 +115,15 @@ def ask_as_nobody(path: Path) -> str:
 as_root = pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user"
 )
+
+
+@as_root
+def test_a_runtime_folder_of_another_user_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.chown(tmp_path, NOBODY, NOBODY)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert not runtime_folder().startswith(str(tmp_path))
 
 
 @as_root

@@ -2,34 +2,17 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
 from kds.testing.chats import Chat
 from kds.testing.dialogues import Dialogue, find_dialogue_files
 from kds.testing.examples import SHOWN_PROBLEMS, Example, parse_examples, read_examples
-from kds.testing.follow_ups import Talk
 from kds.testing.intents import LabelledMessage
-from kds.testing.retrieval import Memories
 
-FOLLOW_UPS = """\
-- id: agreement-dates
-  document: pooling-agreement.md
-  turns:
-    - user: What is the Determination Date?
-      find: {section: Section 1.01, contains: the 15th day}
-    - user: And what happens if it falls on a weekend?
-      expanded: And what happens if the Determination Date falls on a weekend?
-      refers_to: Determination Date
-      find: {section: Section 1.02, contains: not a Business Day}"""
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
 FAB = """
 - id: fab-button
@@ -87,48 +70,6 @@ def test_rows_of_json_are_read_and_every_problem_comes_at_once(tmp_path: Path) -
         assert "cannot be read" in _problems(lambda: read_examples(nothing, Chat))[0]  # noqa: B023
 
 
-def test_a_document_stands_beside_its_file_and_a_key_that_is_misspelt_is_named() -> None:
-    (talk,) = parse_examples(FOLLOW_UPS, Path("b/a.yaml"), Talk)
-    assert (talk.path, talk.turns[1].refers_to) == (
-        Path("b/pooling-agreement.md"), ("Determination Date",),
-    )  # fmt: skip
-    problem = _wrong(FOLLOW_UPS.replace("refers_to", "refer_to"), Talk)
-    assert problem.startswith("a.yaml:8: unknown key 'refer_to'")
-    assert "did you mean 'refers_to'" in problem
-
-
-MESSAGES: list[dict[str, Any]] = [
-    {"id": "m1", "role": "user", "speaker": "Ann", "at": "1:56 pm on 8 May, 2023", "content": "Hi"},
-    {"id": 2, "role": "assistant", "content": "Hello", "more": 1},
-]
-QUERY: dict[str, Any] = {"conversation": "c", "query": "Who?", "relevant": "m1", "category": 3}
-
-
-def _memories(messages: Any, *queries: Any) -> str:
-    return json.dumps({"conversations": [{"id": "c", "messages": messages}], "queries": queries})
-
-
-@pytest.mark.parametrize(
-    ("messages", "query", "problem"),
-    [
-        ([{"id": "m1", "content": None}], {}, "'content' (in item 1, conversations, item 1"),
-        ([{"content": "x"}], {}, "key 'id' (in item 1, conversations, item 1, messages, item 1)"),
-        (MESSAGES, {"relevant": ["x"]}, "has no message 'x' in 'c'"),
-        (MESSAGES, {"conversation": "d"}, "has no conversation 'd'"),
-        (MESSAGES, {"relevant": []}, "has no query with an answer"),
-        ([MESSAGES[0] | {"at": "soon"}], {}, "input should be a valid datetime"),
-    ],
-)
-def test_a_problem_of_conversations_is_told_with_its_place(
-    messages: Any, query: dict[str, Any], problem: str
-) -> None:
-    assert problem in _wrong(_memories(messages, QUERY | query), Memories, "a.json")
-    (data,) = parse_examples(_memories(MESSAGES, QUERY), Path("a.json"), Memories)
-    first, second = data.conversations[0].messages
-    assert (f"{first.at}", first.speaker, second.id) == ("2023-05-08 13:56:00", "Ann", "2")
-    assert (data.queries[0].relevant, data.queries[0].category) == (("m1",), "3")
-
-
 def test_a_dialogue_means_the_same_as_yaml_and_json_and_a_scalar_is_a_list_of_one() -> None:
     (dialogue,) = parse_examples(FAB, Path("a.yaml"), Dialogue)
     first, second = dialogue.turns
@@ -172,26 +113,6 @@ def test_every_problem_of_a_dialogue_file_is_reported_at_once_with_its_line() ->
     assert "a.yaml:12: id 'fab-button' is already used at a.yaml:2" in _wrong(FAB + FAB, Dialogue)
     for nothing in ("", "[]", "null"):
         assert "holds no examples" in _wrong(nothing, Dialogue)
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["id", "turns", "user", "intent", "x"]), inner)
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.text(max_size=60) | _json.map(json.dumps))
-def test_any_text_and_any_bytes_are_read_or_refused(text: str) -> None:
-    for name in ("a.yaml", "a.json", "a.jsonl"):
-        with suppress(ExampleFileError):
-            assert parse_examples(text, Path(name), Dialogue)
-    with TemporaryDirectory() as folder, suppress(ExampleFileError):
-        path = _file(Path(folder), text.encode("utf-16", "surrogatepass"))
-        assert read_examples(path, LabelledMessage)
 
 
 def test_folders_are_searched_and_paths_that_lead_nowhere_are_all_reported(tmp_path: Path) -> None:

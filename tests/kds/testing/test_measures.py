@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from kds.api.rehearsal import MinuteClock
 from kds.brain.passages.rerank import DEFAULT, Fused, Weights
-from kds.brain.turn import Edit, Reference, Turn, Utterance
+from kds.brain.turn import Edit, Reference, Turn
 from kds.router.references.resolver import apply_edits
-from kds.testing import chats, dialogues, intents, retrieval, rewrites
+from kds.testing import chats, intents, retrieval, rewrites
 from kds.testing.chats import Chat, ChatTurn, judge_edits
-from kds.testing.dialogues import Dialogue, ExpectedTurn, describe, judge, play
-from kds.testing.examples import Row, parse_examples, read_examples
+from kds.testing.dialogues import ExpectedTurn, judge
+from kds.testing.examples import Row, read_examples
 from kds.testing.follow_ups import Question
 from kds.testing.rewrites import RewriteExample, outcome
 
@@ -25,51 +24,6 @@ PURPLE = "Make it purple"
 IT = {"text": "it", "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
       "must": True}  # fmt: skip
 AGAIN = {"text": "", "kind": "ellipsis", "antecedents": ["the unit tests"], "source": "assistant"}
-
-TEXT = """
-- id: a
-  turns:
-    - {user: Add a button, intent: PLAN}
-    - {user: Make it red, intent: EXECUTE, context_ref: button, expanded: Make the button red}
-    - {user: "What now?", intent: UNKNOWN}
-- id: b
-  turns:
-    - {user: "Cold?"}
-    - {user: Sure, reply: Want tea?}
-    - {user: Thanks}
-"""
-
-
-def test_a_dialogue_is_played_a_minute_a_turn_and_scored_by_what_it_expects() -> None:
-    heard: list[tuple[float, str, list[str]]] = []
-
-    def open_route(clock: MinuteClock) -> Any:
-        """A conversation that knows one expansion and otherwise plans."""
-        start = clock()
-
-        def route(message: str, *, history: Sequence[Utterance] = ()) -> Turn:
-            minute = (clock() - start).total_seconds() / 60
-            heard.append((minute, message, [said.text for said in history]))
-            known = {"expanded": "make the button red", "context_ref": "the button",
-                     "intent": "ASK"} if message == "Make it red" else {}  # fmt: skip
-            made: dict[str, Any] = {"expanded": message, "intent": "PLAN", "action": "route"}
-            return Turn(message, clock(), **(made | known))
-
-        return route
-
-    rows = [play(one, open_route) for one in parse_examples(TEXT, Path("a.yaml"), Dialogue)]
-    assert [minute for minute, _, _ in heard] == [0, 1, 2] * 2
-    assert [said for _, _, said in heard[3:]] == [[], [], ["Cold?", "Sure", "Want tea?"]]
-    found = dialogues.score(rows[0] + rows[1])
-    assert found | {
-        "dialogues": 2, "turns": 6, "needed": 1, "kept": 5, "expanded_exact": 1.0,
-        "intent_accuracy": pytest.approx(1 / 3), "context_ref_accuracy": 1.0,
-        "false_rewrites": 0.0, "switch_accuracy": 1.0, "secondary_accuracy": None,
-    } == found  # fmt: skip
-    told = describe(rows[0])
-    assert "a.yaml:5: a, turn 2 of 3" in told
-    assert "- EXECUTE\n" in told
-    assert "+ ASK 0.00, action route" in told
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """KDS's own numbers: worked out from measurements, and as `kds metrics` prints them."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -43,14 +42,6 @@ def report(*metrics: Metric, span: timedelta = WEEK) -> dict[str, Any]:
     return report_metrics(found, since=NOW - span, until=NOW, corrections={"CORRECT"}).as_dict()
 
 
-def test_a_turn_is_corrected_when_the_next_one_of_its_conversation_is_correct() -> None:
-    said = ("EXECUTE", "a"), ("PLAN", "b"), ("CORRECT", "a"), ("EXECUTE", "a"), ("TEST", "a")
-    turns = (turn(minute, one, conversation=talk) for minute, (one, talk) in enumerate(said))
-    assert report(*turns)["turns"]["corrections"] == {
-        "judged": 2, "corrected": 1, "accuracy": 0.5, "by_intent": {"EXECUTE": 1},
-    }  # fmt: skip
-
-
 def test_recalls_are_counted_with_hit_rate_sources_and_latency() -> None:
     found = report(recalled(2, 4.0, surface="cli"), recalled(0, 8.0, surface="mcp"))["recalls"]
     assert found | {
@@ -71,15 +62,6 @@ def test_buckets_cover_the_span_without_gaps(span: timedelta, count: int, step: 
     assert {later - earlier for earlier, later in pairwise(starts)} == {step}
     for name, total in {"turns": 1, "recalls": 2, "found": 1}.items():
         assert sum(bucket[name] for bucket in found["buckets"]) == total
-
-
-@pytest.mark.parametrize("data", [
-    {}, {"hits": None, "counts": None, "timings_ms": None, "top_scores": None, "flags": None},
-    {"hits": "2", "counts": {"lexical": "many"}, "timings_ms": {"total": None}, "top_scores": []},
-])  # fmt: skip
-def test_rows_of_another_version_do_no_harm(data: Mapping[str, object]) -> None:
-    found = report(Metric(NOW, RECALL, dict(data)), Metric(NOW, TURN, dict(data)))
-    assert (found["recalls"]["count"], found["turns"]["count"]) == (1, 1)
 
 
 def test_measurements_hold_no_text(tmp_path: Path) -> None:
