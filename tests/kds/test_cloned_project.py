@@ -60,25 +60,6 @@ def test_a_pipe_or_a_giant_in_the_place_of_the_settings_is_refused_at_once(
         load_settings(place)
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        (["examples:", *(f"  - plan the thing {n}" for n in range(30_000))], "examples.*2000"),
-        (["patterns:", *(f"  - regex: '(a{n}|b)+c'" for n in range(2_000))], "patterns.*200"),
-        (["patterns:", "  - {regex: '(?V1)plan', weight: 0.5}"], "invalid regex"),
-    ],
-)
-def test_too_many_examples_or_patterns_and_a_bad_one_are_a_clear_error(
-    place: Workspace, lines: list[str], said: str
-) -> None:
-    folder = place.prompts_dir / "internal"
-    folder.mkdir(parents=True)
-    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\n"
-    (folder / "work-planner.md").write_text(head + "\n".join(lines) + "\n---\nPlan it.\n")
-    with pytest.raises(KdsError, match=rf"work-planner.md:\d+: .*{said}"):
-        kds.Router.open(place.root)
-
-
 HOSTILE = (
     "CREATE VIEW extra AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
     "SELECT count(*) FROM c",
@@ -143,36 +124,3 @@ def test_what_lies_in_the_place_of_the_journal_deletes_no_file_of_the_user(
     os.mkfifo(journal)
     with SqliteStore(path) as store:
         assert "rollback journal" in " ".join(store.take_warnings())
-
-
-def test_a_database_of_kds_is_believed_however_often_it_is_opened_or_looked_into(
-    place: Workspace,
-) -> None:
-    path = place.brain / SqliteStore.file_name
-    for count in range(3):
-        with SqliteStore(path) as store:
-            session = store.create_session()
-            store.append(session.id, "user", f"Make it purple {count}")
-            store.rebuild()
-            assert store.take_warnings() == ()
-            assert store.stats().messages == count + 1
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ANALYZE")
-        connection.commit()
-    with SqliteStore(path) as store:
-        assert store.take_warnings() == ()
-
-
-@pytest.mark.parametrize(
-    "sql", ["DELETE FROM state", "UPDATE state SET value = x'00' WHERE key = 'scrub_due'"]
-)
-def test_deleted_bytes_go_even_where_their_count_is_damaged(place: Workspace, sql: str) -> None:
-    path = place.brain / SqliteStore.file_name
-    with SqliteStore(path) as store:
-        store.append(store.create_session(session_id="s").id, "user", "quokkaquokka")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(sql)
-        connection.commit()
-    with SqliteStore(path) as store:
-        store.delete_session("s")
-        assert not any(b"quokka" in one.read_bytes() for one in place.brain.iterdir())

@@ -103,17 +103,6 @@ def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
     assert kds_call("route", "Make it purple").err == ""
 
 
-def test_a_router_that_is_open_notices_what_is_pulled_in_later(fitted_workspace: Path) -> None:
-    git(fitted_workspace, "init", "-q")
-    router = kds.Router.open(fitted_workspace)
-    router.route(SAID)
-    (fitted_workspace / ".gitignore").write_text("*.log\n")
-    assert len(router.context.load().entries) == 1
-    written(fitted_workspace, OWN_RULES)
-    assert any("not remembered" in note for note in router.route("Make it purple").why)
-    assert len(router.context.load().entries) == 1
-
-
 def test_a_folder_without_rules_gets_them_in_a_worktree_and_in_a_submodule_too(
     tmp_path: Path, fitted_brain: Path
 ) -> None:

@@ -26,24 +26,11 @@ def one(name: str, text: str) -> Callable[[Path], None]:
     return write
 
 
-def agents(*, files: int, head: str) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        (root / "prompts" / "internal").mkdir(parents=True)
-        for number in range(files):
-            intent = f"MINE{chr(65 + number // 26)}{chr(65 + number % 26)}"
-            front = f"name: m{number}\ndescription: mine\nintent: {intent}\n{head}"
-            path = root / "prompts" / "internal" / f"m{number}.md"
-            path.write_text(f"---\n{front}---\nDo it.\n".replace("NUMBER", str(number)))
-
-    return write
-
-
-INPUTS = ", ".join(f"name{number}" for number in range(40_000))
-MANY = f"---\nname: mine\ndescription: mine\ninputs: [{INPUTS}]\n---\nDo it.\n"
 TAGS = "---\nname: m\ndescription: m\ninputs: [message]\n---\n" + "{{ message }} " * 40_000
 LINE = f'{{"user_message": "{"a" * 1_000_001}"}}\n'
 DEEP = "[" * 100_000 + "]" * 100_000
-EXAMPLES = "examples:\n" + "".join(f"  - do the thing NUMBER {n}\n" for n in range(1_251))
+EXAMPLES = "".join(f"  - do the thing {n}\n" for n in range(2_001))
+AGENT = f"---\nname: m\ndescription: m\nintent: MINE\nexamples:\n{EXAMPLES}---\nDo it.\n"
 CPU_S = 4.0
 """What a refusal or an answer may take in a process that has everything loaded: 2 s, and as much
 again for a machine that is busy with other tests."""
@@ -59,12 +46,10 @@ again for a machine that is busy with other tests."""
         (one("prompts/internal/m.md", TAGS), "more than 10,000 template tags"),
         (many("kds-brain/rules", "r{}.yaml", f"# {'a' * 990_000}\n", files=200), "more than 500"),
         (many("prompts/internal", "p{}.md", "a" * 990_000, files=200), "more than 500"),
-        (agents(files=51, head="examples: [do my thing NUMBER]\n"), "more than 50 prompts"),
-        (agents(files=2, head=EXAMPLES), "more than 2,500 examples"),
+        (one("prompts/internal/m.md", AGENT), "2000"),
         (many("kds-brain/rules", "r{}.yaml", "rules: []\n"), "holds 201 files, more than 200"),
         (many("kds-brain/english", "w{}.yaml", "a: b\n"), "holds 201 files, more than 200"),
         (many("prompts/internal", "p{}.md", "text\n"), "holds 201 files, more than 200"),
-        (one("prompts/internal/m.md", MANY), "inputs"),
     ],
 )
 def test_what_is_too_large_too_deep_or_too_many_is_left_out_at_once_and_named(

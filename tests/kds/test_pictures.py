@@ -52,8 +52,3 @@ def test_every_page_of_the_web_has_a_small_picture_in_either_light_and_no_other_
         assert content.startswith(b"\x89PNG\r\n\x1a\n")
         size = (int.from_bytes(content[16:20]), int.from_bytes(content[20:24]))
         assert size == (wanted["width"], wanted["height"])
-
-
-def test_a_picture_that_says_something_else_is_noticed() -> None:
-    picture = (ROOT / "docs" / "pictures" / "why.svg").read_text(encoding="utf-8")
-    assert SOURCE["said"](picture.replace("purple", "green")) != SOURCE["said"](picture)

@@ -87,20 +87,3 @@ def test_a_file_that_does_not_load_or_a_prompt_of_the_named_workspace_is_told_wi
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*mine.md:*"])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_a_project_without_dialogues_loads_nothing_of_the_router(
-    pytester: pytest.Pytester,
-) -> None:
-    _write(pytester, "ci.yaml", "a: 1")
-    pytester.makepyfile(
-        """
-        import sys
-
-        def test_nothing_heavy():
-            heavy = ("spacy", "sklearn", "kds.api.routing")
-            loaded = [name for name in heavy if name in sys.modules]
-            assert loaded == []
-        """
-    )
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)

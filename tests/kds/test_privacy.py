@@ -93,17 +93,6 @@ def test_clear_names_what_stays_and_deletes_what_was_under_way(
     assert _holding(brain, TEXT) == set()
 
 
-def test_secrets_are_taken_out_everywhere_and_code_in_the_context(
-    brain: Path, kds_call: Run
-) -> None:
-    key = "AKIA" + "IOSFODNN7EXAMPLQ"
-    kds_call("ask", f"Use {key} in this:\n```python\nsecret_sauce = 1\n```")
-    assert _holding(brain, key) == set()
-    kept = {one.removesuffix("-wal") for one in _holding(brain, "secret_sauce")}
-    assert kept == {"memory.db", "work"}
-    assert "[code: python" in (brain / "conversation-context.jsonl").read_text()
-
-
 def test_what_is_taught_and_documents_stay_until_they_are_taken_away(
     brain: Path, kds_call: Run
 ) -> None:

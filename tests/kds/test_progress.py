@@ -27,17 +27,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
     return Clock
 
 
-def test_what_is_quick_or_arrived_says_nothing(clock: type[Clock], capsys: Streams) -> None:
-    with slow("loading rules"):
-        assert not clock.last.finished.is_set()
-    clock.last.ring()  # the timer rang in the very moment of the end
-    assert capsys.readouterr() == ("", "")
-    with slow("waiting for the answer") as arrived:
-        arrived.end()
-        clock.last.ring()
-    assert capsys.readouterr() == ("", "")
-
-
 def test_a_terminal_gets_a_spinner_that_tells_how_far_it_is_and_goes_away(
     clock: type[Clock], capsys: Streams
 ) -> None:
