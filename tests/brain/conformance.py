@@ -495,18 +495,6 @@ class EntityConformance:
             keys = connection.execute("SELECT key FROM entity_memory").fetchall()
         assert [key for (key,) in keys] == ["other"]
 
-    def test_metrics_come_back_by_name_and_time(self, store: MemoryStore, clock: HandClock) -> None:
-        start = clock.now
-        store.metrics.add("recall", {"ms": 1.5, "counts": {"lexical": 3}})
-        clock.move(days=1)
-        store.metrics.add("turn", {"ms": 2})
-        assert [metric.data for metric in store.metrics.since(start)] == [
-            {"ms": 1.5, "counts": {"lexical": 3}},
-            {"ms": 2},
-        ]
-        assert [metric.at for metric in store.metrics.since(start, name="turn")] == [clock.now]
-        assert store.metrics.since(clock.now + timedelta(seconds=1)) == ()
-
     def test_metrics_are_kept_for_thirty_days(self, store: MemoryStore, clock: HandClock) -> None:
         start = clock.now
         store.metrics.add("recall", {"n": 1})

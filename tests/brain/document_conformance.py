@@ -15,7 +15,7 @@ from kds.brain.documents import store as stores
 from kds.brain.documents.store import Documents
 from kds.brain.errors import StoreError
 
-from .document_texts import LEASE, Put, content_of, putting, source_of, stock
+from .document_texts import LEASE, Put, putting, stock
 
 OpenDocuments = Callable[[], Documents]
 
@@ -136,13 +136,6 @@ class DocumentConformance(Stocked):
         assert len(stores[1].search("fee", limit=20).hits) == 11
         assert stores[1].check().sound
 
-    def test_a_document_without_headings_is_one_section(self, store: Documents) -> None:
-        content = content_of("Note", ("", ["Just a note.", "And another."]))
-        document = store.put(content, source_of("x", "/x/note.txt"))
-        [section] = store.sections(document.id)
-        assert section.path == ()
-        assert store.search("another note").hits[0].citation == "Note"
-
     def test_what_is_removed_is_found_no_more(self, store: Documents, put: Put) -> None:
         kept = put("/x/kept.txt", ("1.01 Fees", ['"Fee" means a pound.']))
         put("/x/doomed.txt", ("1.02 Fees", ['"Doom" means an end to fees.']))
@@ -177,9 +170,3 @@ class DocumentConformance(Stocked):
         put("/x/b.txt", (term, [term]))
         assert store.search("fee").hits
         assert store.check().sound
-
-    def test_a_closed_store_refuses(self, store: Documents) -> None:
-        store.close()
-        store.close()
-        with pytest.raises(StoreError, match="closed"):
-            store.documents()

@@ -127,13 +127,6 @@ class PassageConformance:
         assert shelf.bodies(found)[0] == "We deployed the services"
         assert [*found.values()] == sorted(found.values(), reverse=True)
 
-    def test_words_of_one_term_count_each(self, shelf: Shelf) -> None:
-        shelf.add("here", "a service", *["filler"] * 9)
-        for within in (None, "here"):
-            [one] = shelf.by_text("service", within, limit=1).values()
-            [two] = shelf.by_text("service Services", within, limit=1).values()
-            assert two == pytest.approx(2 * one)
-
     def test_nothing_in_a_query_is_an_operator(self, shelf: Shelf) -> None:
         shelf.add("here", "a walrus")
         for query in (

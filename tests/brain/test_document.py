@@ -44,23 +44,6 @@ def test_a_value_of_a_list_is_told_with_its_nearest() -> None:
         assert found[0].hint == hint
 
 
-def test_every_node_has_its_line_in_the_file() -> None:
-    text = "name: x\npatterns:\n  - {regex: a, weight: 0.5}\n  - regex: b\n    weight: 1\n"
-    document = parse_yaml(text, path="f.md", first_line=2)
-    places = [(), ("name",), ("patterns",), ("patterns", 0, "regex"), ("patterns", 1, "weight")]
-    assert [document.line(at) for at in places] == [2, 2, 3, 4, 6]
-
-
-def test_a_part_of_a_document_is_validated_on_its_own() -> None:
-    document = parse_yaml("- {regex: a, weight: 1}\n- {regex: b, weight: 7}\n", path="r.yaml")
-    first = validate(document, Rule, at=(0,))
-    assert isinstance(first, Rule)
-    assert first.weight == 1
-    found = validate(document, Rule, at=(1,))
-    assert isinstance(found, tuple)
-    assert [problem.where for problem in found] == ["r.yaml:2"]
-
-
 def test_all_problems_come_at_once_in_file_order() -> None:
     text = """\
 name: a-name-too-long
@@ -114,22 +97,21 @@ def test_what_is_not_plain_yaml_is_one_problem_with_its_line(
     assert part in found[0]
 
 
-def test_a_file_that_is_not_utf8_is_a_problem_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "bad.md"
-    path.write_bytes(b"name: x\nd: \xff\n")
-    assert read_text(path) == Problem(f"{path}:2", "is not UTF-8 text", "save the file as UTF-8")
-
-
-def test_files_too_large_missing_or_no_files_are_problems(tmp_path: Path) -> None:
-    (tmp_path / "big.md").write_bytes(b"x" * (MAX_BYTES + 1))
-    for name in ("big.md", "missing.md", "."):
-        assert isinstance(read_text(tmp_path / name), Problem)
-
-
-def test_windows_line_ends_and_a_byte_order_mark_are_read_away(tmp_path: Path) -> None:
-    path = tmp_path / "win.md"
-    path.write_bytes(b"\xef\xbb\xbfname: x\r\nb: 1\r\n")
-    assert read_text(path) == "name: x\nb: 1\n"
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        (b"\xef\xbb\xbfname: x\r\nb: 1\r\n", "name: x\nb: 1\n"),  # as Windows writes it
+        (b"name: x\nd: \xff\n", "is not UTF-8 text"),
+        (b"x" * (MAX_BYTES + 1), "is larger than"),
+        (None, "No such file"),
+    ],
+    ids=["Windows", "not UTF-8", "too large", "missing"],
+)
+def test_a_file_is_read_or_a_problem(tmp_path: Path, content: bytes | None, read: str) -> None:
+    if content is not None:
+        (tmp_path / "a.md").write_bytes(content)
+    found = read_text(tmp_path / "a.md")
+    assert found == read or (isinstance(found, Problem) and read in found.message)
 
 
 @given(st.text(max_size=200))

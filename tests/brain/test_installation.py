@@ -2,20 +2,9 @@
 
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from kds.brain.errors import KdsError
-from kds.brain.installation import (
-    install_line,
-    load_extra,
-)
-
 ROOT = Path(__file__).resolve().parent.parent.parent
-Install = Callable[..., Path]
-
 OTHERS = re.compile(
     r"(?:(?:pip3?|pipx|uv pip|uv tool) (?:install|inject|upgrade|run)|uvx|uv add)"
     r"(?: +-[\w-]+)*"  # -U, --upgrade
@@ -23,12 +12,6 @@ OTHERS = re.compile(
     r"|\bkds\[[a-z,]+\]"
 )
 """Lines that install the package called `kds`, which is another author's."""
-
-
-def test_a_library_that_is_not_there_is_named_with_its_extra() -> None:
-    with pytest.raises(KdsError, match="'kds_nowhere' is needed to draw") as caught:
-        load_extra("kds_nowhere.part", extra="eval", purpose="draw")
-    assert caught.value.hint == f"{install_line('eval')} (the extra 'eval' of KDS)"
 
 
 WRITTEN = {".py", ".md", ".toml", ".yaml", ".json", ".sh", ".js", ".cfg"}

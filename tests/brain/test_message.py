@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from kds.brain.errors import MessageError
-from kds.brain.message import MESSAGE_LIMIT, clean_message, one_line, utterances, well_formed
+from kds.brain.message import MESSAGE_LIMIT, clean_message, one_line, utterances
 from kds.brain.turn import Utterance
-
-ANY_TEXT = st.text(alphabet=st.characters(codec=None))
 
 
 @pytest.mark.parametrize(
@@ -30,12 +28,6 @@ ANY_TEXT = st.text(alphabet=st.characters(codec=None))
 )
 def test_a_message_is_cleaned(text: str, cleaned: str) -> None:
     assert clean_message(text) == cleaned
-
-
-@given(ANY_TEXT)
-def test_well_formed_text_can_be_encoded(text: str) -> None:
-    assert well_formed(well_formed(text)) == well_formed(text)
-    well_formed(text).encode()
 
 
 @pytest.mark.parametrize(

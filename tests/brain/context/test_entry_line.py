@@ -1,4 +1,3 @@
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -69,9 +68,3 @@ def test_blank_lines_and_windows_line_ends_are_not_damage(tmp_path: Path) -> Non
     found = LineText(text, decode).read(text)
     assert [line.raw for line in found.good] == [GOOD, GOOD]
     assert found.damaged == []
-
-
-@given(st.binary())
-def test_no_bytes_raise_another_error(content: bytes) -> None:
-    with suppress(ValueError):
-        decode(content)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kds.brain.documents.chunking import CHUNK_TOKENS, cut
 from kds.brain.documents.definitions import definitions, leading
-from kds.brain.documents.question import read_asked, side_of
-from kds.brain.documents.values import Block, number_key, read_heading, referred_in
+from kds.brain.documents.question import read_asked
+from kds.brain.documents.values import Block, read_heading
 from kds.brain.words.terms import phrase_key
 
 
@@ -33,15 +33,6 @@ from kds.brain.words.terms import phrase_key
 def test_a_heading_is_taken_apart(text: str, label: str, number: str, title: str) -> None:
     found = read_heading(text, 1)
     assert (found.label, found.number, found.title) == (label, number, title)
-
-
-def test_numbers_have_one_key_and_a_definition_says_where_the_meaning_stands() -> None:
-    assert number_key("4.02") == number_key("4.2") == number_key("04.2.")
-    assert number_key("II") == number_key("2")
-    assert number_key("A.1") != number_key("A.10")
-    text = '"Servicer Default" has the meaning set forth in Section 8.01.'
-    assert referred_in(text) == ("section", "8.1")
-    assert referred_in("The Seller pays on the first day of June.") == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -97,14 +88,6 @@ def test_an_entry_of_a_list_of_terms_is_a_definition_whatever_it_says() -> None:
     assert (found.term, found.strength) == ("TTL", 1.0)
 
 
-@given(st.text(max_size=300))
-def test_any_text_can_be_looked_at(text: str) -> None:
-    for one in definitions(Block(text)):
-        assert one.key
-        assert 0 < one.strength <= 1
-        assert len(one.term.split()) <= 8
-
-
 WORDS = st.text(alphabet='abcdefg ABC.,;:"“”()*\n-1290é漢', max_size=400)
 KINDS = st.sampled_from(["paragraph", "item", "row", "code"])
 
@@ -123,11 +106,6 @@ def test_every_word_is_in_a_passage_and_every_passage_in_the_text(
         at, said = end, said + section.text[piece.start : end]
     assert section.text[at:].strip() == ""
     assert "".join(said.split()) == "".join("".join(one.text for one in blocks).split())
-
-
-@given(st.text(alphabet="ab ", max_size=3000), st.integers(3, 50))
-def test_a_paragraph_is_cut_to_size(text: str, limit: int) -> None:
-    assert all(one.tokens <= limit + 1 for one in cut([Block(text)], limit=limit).pieces)
 
 
 TERMS_TABLE = [Block(f"{name} | meaning", "row", term=name, defines=True) for name in ("A1", "B2")]
@@ -210,11 +188,3 @@ def test_a_section_is_named_by_its_number_and_not_by_a_quantity(
 ) -> None:
     found = read_asked(text, known).references
     assert [(one.key, one.label, one.inner) for one in found] == references
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_a_question(text: str) -> None:
-    asked = read_asked(text, known)
-    assert len(asked.sides) in (0, 2)
-    for number in range(len(asked.sides)):
-        side_of(asked, number)

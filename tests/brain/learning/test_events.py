@@ -1,6 +1,5 @@
 """The events in a file and on a server: in order, damaged lines aside, bounded."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -73,15 +72,3 @@ def test_a_line_is_read_back_as_it_is_written_again(
     once = decode(encode(LearningEvent(at, "corrected", text, intent, was=was)))
     assert decode(encode(once)) == once
     assert b"\n" not in encode(once)
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-        max_leaves=8,
-    )
-)
-def test_json_of_another_shape_is_damage_not_a_crash(value: object) -> None:
-    with pytest.raises(ValueError):
-        decode(json.dumps(value).encode())

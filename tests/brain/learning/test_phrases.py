@@ -1,12 +1,8 @@
 """Which messages may become examples, and which descriptions mean a thing."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.brain.learning.phrases import (
-    MAX_CHARACTERS,
-    phrase_key,
     unlearnable,
     unteachable,
 )
@@ -32,11 +28,6 @@ from kds.brain.secrets.redaction import storable
 def test_secrets_code_and_pages_of_text_are_never_learned(text: str) -> None:
     assert unlearnable(text) is not None
     assert unlearnable(storable(text)) is not None
-
-
-@given(st.text(max_size=MAX_CHARACTERS))
-def test_the_key_of_a_key_is_itself(text: str) -> None:
-    assert phrase_key(phrase_key(text)) == phrase_key(text)
 
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

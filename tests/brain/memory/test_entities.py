@@ -21,16 +21,6 @@ def entities(store: SqliteStore) -> EntityTable:
     return store.entities
 
 
-def test_terms_come_back_oldest_first_with_their_answers(entities: EntityTable) -> None:
-    entities.remember_turn("chat", ["login form"], answer="Done. The login form has two fields.")
-    entities.remember_turn("chat", ["FAB  button"], answer="It is purple now.")
-    known = known_of(entities)
-    assert [(one.term, one.snippet, one.turn) for one in known.recent] == [
-        ("login form", "The login form has two fields.", 1),
-        ("FAB button", "It is purple now.", 2),
-    ]
-
-
 def test_terms_fade_after_some_turns(entities: EntityTable) -> None:
     entities.remember_turn("chat", ["login form"])
     for _ in range(REACH_TURNS):

@@ -4,8 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, from_json, to_json
@@ -57,17 +55,3 @@ def test_a_wrong_place_is_named(data: Any, place: str, value: object, named: str
 def test_anything_but_an_archive_is_refused(text: str) -> None:
     with pytest.raises(StoreError, match="not an export"):
         from_json(text)
-
-
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.text(max_size=60), max_size=5))
-def test_any_conversation_comes_back(store: SqliteStore, texts: list[str]) -> None:
-    session = store.create_session()
-    say(store, session, *texts)
-    before = archive(store, session.id)
-    (read,) = from_json(to_json([before]))
-    copy = store.restore(read)
-    after = archive(store, copy.id)
-    assert [m.content for m in after.messages] == [m.content for m in before.messages]
-    assert [m.at for m in after.messages] == [m.at for m in before.messages]
-    assert after.session.token_count == before.session.token_count

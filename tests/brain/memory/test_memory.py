@@ -185,14 +185,3 @@ def test_a_model_condenses_a_whole_conversation_behind_the_answer(chat: Chat) ->
     rolling = chat.open().store.summaries("s", kind="rolling")
     assert rolling
     assert all(one.text.startswith("The user adds fields to a module.") for one in rolling)
-
-
-def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:
-    memory = chat.open()
-    talk(memory, 9)
-    memory.remember_turn("s", ["login form"])
-    assert memory.window("s", "next?").summary
-    memory.store.delete_session("s")
-    assert memory.antecedents("s") == ()
-    memory.add("s", "user", "anew")
-    assert memory.window("s", "next?").summary == ""

@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.brain.memory.sessions import MARK, SHORT_TITLE, title_of
 
@@ -24,11 +22,3 @@ from kds.brain.memory.sessions import MARK, SHORT_TITLE, title_of
 )
 def test_the_title_is_the_first_sentence_in_short(message: str, title: str) -> None:
     assert title_of(message) == title
-
-
-@given(st.text(max_size=300))
-def test_a_title_is_one_short_line(message: str) -> None:
-    title = title_of(message)
-    assert len(title) <= SHORT_TITLE + len(MARK)
-    assert len(title.splitlines()) <= 1
-    assert title == title.strip()

@@ -59,14 +59,6 @@ def test_code_of_a_long_reply_is_a_mark_that_is_never_cut() -> None:
     assert "[code" not in shorten("a" * 480 + f" {long_code}" + "x" * 100)
 
 
-def test_of_a_turn_that_does_not_fit_the_newest_messages_stay() -> None:
-    rows: list[tuple[Role, str]] = [("tool", "row " * 100)] * 5
-    found = window([("user", "word " * 900), *rows])
-    assert found.messages[-1].seq == 6
-    assert found.messages[0].cut
-    assert found.tokens.total <= found.budget.total
-
-
 def test_a_long_question_takes_its_room_from_the_others() -> None:
     found = window(talk(9), "word " * 900, summary="long " * 150)
     assert not found.messages[-1].cut

@@ -11,13 +11,8 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.rerank import (
-    DEFAULT,
-    LONG,
     PROMPT,
     Fused,
-    Weights,
-    fuse,
-    weights_for,
 )
 from kds.brain.passages.values import ChunkKind, Role, Scope
 from kds.brain.settings import RecallOptions
@@ -123,13 +118,6 @@ def test_the_document_lifts_a_hit_and_hides_none(talk: SqliteStore) -> None:
     for hit in plain.hits:
         factor = 1.15 if hit.passage.session_id == "talk" else 1.0
         assert lifted[hit.passage.message_id] == pytest.approx(hit.score * factor)
-
-
-def test_summaries_speak_for_their_own_conversation_only(talk: SqliteStore) -> None:
-    talk.add_summary("talk", 1, 2, "Staging uses port 8081.", kind="periodic")
-    assert len(recall(talk, "staging port", scope=Scope("talk")).summaries) == 1
-    assert recall(talk, "staging port", scope=Scope("other")).summaries == ()
-    assert recall(talk, "staging port").summaries == ()
 
 
 def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
@@ -265,31 +253,6 @@ def test_a_question_tells_what_it_asks_for(
     question = read_question(text)
     assert (question.identifiers, question.asks_for_code, question.asks_when) == (names, code, when)
     assert not names or "getusername" in [term.word for term in question.terms]
-
-
-def test_what_only_a_vector_found_needs_a_cosine() -> None:
-    found = fuse({1: 4.0}, {}, {1: 0.1, 5: 0.29, 9: 0.3}, weights=DEFAULT, least=0.3)
-    assert found.keys() == {1, 9}
-
-
-def test_meaning_counts_more_in_longer_passages_unless_the_user_chose() -> None:
-    alphas = [weights_for(DEFAULT, [tokens]).alpha for tokens in (30, 60, 80, 300)]
-    assert alphas == sorted(alphas)
-    assert (alphas[0], alphas[-1]) == (DEFAULT.alpha, LONG.alpha)
-    assert weights_for(Weights(0.6, 0.3, 0.1), [300]) == Weights(0.6, 0.3, 0.1)
-
-
-SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)
-
-
-@given(SCORES, SCORES, SCORES, st.builds(Weights, *[st.floats(0.01, 1)] * 3))
-def test_nothing_that_words_found_is_hidden_by_vectors(
-    lexical: dict[int, float], code: dict[int, float], dense: dict[int, float], weights: Weights
-) -> None:
-    found = fuse(lexical, code, dense, weights=weights)
-    assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in found.values())
-    if max(lexical.values(), default=0.0) > 0.0:
-        assert lexical.keys() <= found.keys()
 
 
 def _hit(number: int, body: str, kind: ChunkKind = "prose") -> Hit:

@@ -43,22 +43,6 @@ def test_what_is_in_memory_follows_the_file(
     other.close()
 
 
-def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStore) -> None:
-    dice = Random(3)
-    store.use_model("m")
-    sessions = [store.create_session() for _ in range(3)]
-    for session in sessions:
-        say(store, session, *[f"{session.num} says {n}" for n in range(9)])
-    jobs = store.pending_embeddings(99)
-    store.store_embeddings("m", {job.chunk_id: drawn(dice, 8) for job in jobs})
-    asked = drawn(dice, 8)
-    within = sessions[1].id
-    from_file = store.search_dense(asked, model="m", within=within, limit=5)
-    store.search_dense(asked, model="m", limit=5)
-    assert store.search_dense(asked, model="m", within=within, limit=5) == from_file
-    assert len(from_file) == 5
-
-
 def test_the_nearest_of_many_is_found(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kds.brain.passages.vectors.SHORTLIST", 20)
     dice = Random(3)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kds.brain.secrets.redaction import redact_secrets, redacted, storable
@@ -77,10 +77,6 @@ def test_a_false_mark_hides_nothing() -> None:
     assert "AKIAIOSFODNN7EXAMPLE" not in storable("[secret: AKIAIOSFODNN7EXAMPLE]")
 
 
-def test_lone_surrogates_do_not_reach_the_disk() -> None:
-    storable("caf\udce9").encode()
-
-
 WORDS = st.lists(
     st.sampled_from("make the button purple for login add a key to config and run it".split())
 ).map(" ".join)
@@ -119,17 +115,6 @@ def test_a_planted_secret_never_comes_through(
     stored = storable(f"{before} {template.format(secret)} {after}")
     assert secret not in stored
     assert storable(stored) == stored
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 50_000), PLANTED)
-def test_a_secret_anywhere_in_one_very_long_line_is_found(
-    at: int, planted: tuple[str, str]
-) -> None:
-    template, secret = planted
-    filler = "make it purple, " * 3125
-    stored = storable(f"{filler[:at]} {template.format(secret)} {filler[at:]}")
-    assert secret not in stored
 
 
 @pytest.mark.parametrize("begins", ["ghp_", "AKIA", "eyJaaaaaaaa."])
@@ -173,12 +158,4 @@ def test_redacting_again_changes_nothing(text: str) -> None:
 
 @given(st.text(alphabet=string.ascii_letters + " ,.\n"))
 def test_plain_words_are_never_touched(text: str) -> None:
-    assert redact_secrets(text) == text
-
-
-@pytest.mark.parametrize(
-    "path", sorted(p for p in Path(__file__).parents[3].glob("../shared/data/dialogues/*.json"))
-)
-def test_the_development_dialogues_hold_no_secret(path: Path) -> None:
-    text = path.read_text()
     assert redact_secrets(text) == text

@@ -121,21 +121,6 @@ def test_a_full_disk_loses_nothing(open_store: OpenStore) -> None:
     assert store.check().sound
 
 
-def test_a_failed_write_leaves_nothing(open_store: OpenStore) -> None:
-    store = open_store()
-    session = store.create_session()
-
-    def fail_inside() -> None:
-        with store.database.write() as connection:
-            connection.execute("UPDATE session SET title = 'half'")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail_inside()
-    assert store.session(session.id).title == ""
-    say(store, session, "still works")
-
-
 DROPPED = [
     *("DROP TABLE chunk_fts", "DROP TABLE chunk_word"),
     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'",
@@ -219,25 +204,3 @@ def test_a_replaced_file_is_noticed(open_store: OpenStore, memory_path: Path) ->
     again = store.create_session()
     say(store, again, "in the second file")
     assert [s.id for s in open_store().sessions()] == [again.id]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_opens_its_own_connections(open_store: OpenStore) -> None:
-    store = open_store()
-    session = store.create_session()
-    say(store, session, "the parent")
-    child = os.fork()
-    if not child:
-        try:
-            store.append(session.id, "assistant", "the child")
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    store.append(session.id, "user", "the parent again")
-    assert [message.content for message in store.messages(session.id)] == [
-        "the parent",
-        "the child",
-        "the parent again",
-    ]
-    assert store.check().sound

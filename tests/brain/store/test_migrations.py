@@ -1,8 +1,6 @@
 """Files of other versions: older ones are copied and brought up to date, newer ones refused."""
 
-import sqlite3
 import stat
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,16 +70,3 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: Hand
     with SqliteStore(old_file, clock=clock) as store:
         assert "half" not in columns(store.database)
         assert [message.content for message in store.messages("s")] == ["the walrus"]
-
-
-@pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {MEMORY.application_id}"])
-def test_a_file_without_tables_becomes_a_memory(
-    memory_path: Path, clock: HandClock, begun: str
-) -> None:
-    memory_path.touch()
-    with closing(sqlite3.connect(memory_path)) as connection:
-        connection.execute(begun)
-    with SqliteStore(memory_path, clock=clock) as store:
-        assert store.take_warnings() == ()
-        assert store.check().sound
-        assert store.stats().schema_version == len(MEMORY.migrations)

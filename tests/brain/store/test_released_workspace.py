@@ -7,7 +7,6 @@ document, and the conversation context.
 """
 
 import json
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
@@ -16,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.store.sqlite_files import backups
 from kds.cli.main import app
 
 ARCHIVE = Path(__file__).with_name("workspace-0.1.0.zip")
@@ -68,11 +66,3 @@ def test_the_document_and_the_context_are_there(released: Path) -> None:
     assert "Staging uses port 8443" in run("docs", "search", "staging port")
     lines = (released / "kds-brain" / "conversation-context.jsonl").read_text()
     assert "FAB" in lines
-
-
-def test_an_older_file_is_copied_before_it_is_changed(released: Path) -> None:
-    folder = released / "kds-brain"
-    before = sqlite3.connect(folder / "memory.db").execute("PRAGMA user_version").fetchone()[0]
-    with SqliteStore(folder / "memory.db") as store:
-        changed = store.stats().schema_version > before
-    assert changed == bool(backups(folder / "memory.db"))

@@ -3,13 +3,9 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kds.clients.json_edit import insert, parse_json_text, remove
 from kds.clients.settings_file import SettingsFile, SettingsFileError, hook_settings, mcp_server
 from kds.clients.table import hook_command
 
@@ -24,74 +20,9 @@ def _wanted(program: str = "kds-hook") -> dict[str, object]:
     return {event: hooks[event][0] for event in EVENTS}
 
 
-_handlers = st.fixed_dictionaries(
-    {"type": st.just("command"), "command": st.sampled_from(["echo hi", "my-hook", "kds-hooker"])}
-)
-_groups = st.fixed_dictionaries(
-    {"hooks": st.lists(_handlers, max_size=2)}, optional={"matcher": st.sampled_from(["", "Bash"])}
-)
-_hooks = st.dictionaries(
-    st.sampled_from([*EVENTS, "PreToolUse"]), st.lists(_groups, max_size=2), max_size=3
-)
-_others = st.dictionaries(
-    st.sampled_from(["model", "permissions", "env"]), st.sampled_from([1, "x", {"a": []}, []])
-)
-_servers = st.dictionaries(
-    st.sampled_from(["github", "db"]), st.just({"command": "npx", "args": ["-y", "x"]})
-)
-
-
-@st.composite
-def _settings(draw: st.DrawFn) -> dict[str, Any]:
-    """Settings as people have them, with and without hooks and servers."""
-    value: dict[str, Any] = dict(draw(_others))
-    if draw(st.booleans()):
-        value["hooks"] = draw(_hooks)
-    if draw(st.booleans()):
-        value["mcpServers"] = draw(_servers)
-    return {key: value[key] for key in draw(st.permutations(sorted(value)))}
-
-
-_texts = st.builds(
-    lambda value, indent, end: json.dumps(value, indent=indent) + end,
-    _settings(), st.sampled_from([None, 2, 4, "\t"]), st.sampled_from(["", "\n"]),
-)  # fmt: skip
-
-
 def _set(settings: SettingsFile, program: str = "kds-hook") -> None:
     settings.set_hooks(_wanted(program))
     settings.set_server("mcpServers", SERVER)
-
-
-@given(_texts, st.lists(st.sampled_from(["init", "moved", "add", "drop", "undo"]), max_size=6))
-def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
-    text: str, steps: list[str]
-) -> None:
-    settings = SettingsFile("s.json", text)
-    expected = parse_json_text(text).value()
-    for number, step in enumerate(steps):
-        if step in ("init", "moved"):
-            _set(settings, "kds-hook" if step == "init" else "/opt/kds-hook")
-        elif step == "undo":
-            settings.take_out_all()
-        elif step == "add":
-            settings.text = insert(settings.text, (), f"mine{number}", {"a": number})
-            expected[f"mine{number}"] = {"a": number}
-        elif expected and next(iter(expected)) not in ("hooks", "mcpServers"):
-            first = next(iter(expected))
-            settings.text = remove(settings.text, (first,))
-            del expected[first]
-    settings.take_out_all()
-    left, wanted = _without_empty(parse_json_text(settings.text).value()), _without_empty(expected)
-    assert left == wanted
-    assert list(left) == list(wanted)
-
-
-def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """Settings without the containers that an undo takes along because they hold nothing else."""
-    if "hooks" in value:
-        value["hooks"] = {event: groups for event, groups in value["hooks"].items() if groups}
-    return {key: part for key, part in value.items() if part or key not in ("hooks", "mcpServers")}
 
 
 def test_a_hook_that_the_user_tuned_keeps_its_tuning() -> None:

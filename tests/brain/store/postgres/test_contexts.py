@@ -71,15 +71,6 @@ def test_the_last_ten_of_two_hours_are_kept_and_the_rest_leaves_the_disk(
     assert list(place.brain.iterdir()) == []
 
 
-def test_a_fresh_entry_drops_the_earlier_ones_and_secrets_are_redacted(
-    open_contexts: OpenContexts, clock: HandClock
-) -> None:
-    contexts = open_contexts()
-    contexts.journal("c").log(said(clock, "before"))
-    contexts.journal("c").log(said(clock, "password: hunter2"), fresh=True)
-    assert texts(contexts) == ["password: [secret: password]"]
-
-
 def test_what_several_services_log_at_once_is_all_kept_in_the_order_of_each(
     open_contexts: OpenContexts, clock: HandClock
 ) -> None:
@@ -96,18 +87,6 @@ def test_what_several_services_log_at_once_is_all_kept_in_the_order_of_each(
     for name in range(3):
         mine = [text for text in found if text.startswith(f"{name}-")]
         assert mine == [f"{name}-{number}" for number in range(3)]
-
-
-def test_a_new_topic_does_not_drop_what_another_service_logged_meanwhile(
-    open_contexts: OpenContexts, clock: HandClock
-) -> None:
-    open_contexts().journal("c").log(said(clock, "before"))
-    one, other = (open_contexts().journal("c") for _ in range(2))
-    one.load()
-    other.load()
-    one.log(said(clock, "meanwhile"))
-    other.log(said(clock, "a new topic"), fresh=True)
-    assert texts(open_contexts()) == ["meanwhile", "a new topic"]
 
 
 def test_an_outage_is_got_over_with_what_the_process_knows(

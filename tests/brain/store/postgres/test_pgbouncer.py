@@ -20,7 +20,6 @@ import pytest
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.timeouts import Deadline
 
@@ -134,14 +133,6 @@ def test_nothing_of_a_transaction_is_left_in_its_connection(server: Server) -> N
                 b"AND pid = pg_backend_pid())"
             ).fetchone()
         assert row == (True, "", 0, 0)
-
-
-def test_an_upgrade_goes_through_the_pooler_too(direct: str, server: Server) -> None:
-    with psycopg.connect(direct, autocommit=True) as admin:
-        admin.execute("DROP SCHEMA kds, kds_documents, kds_assistants CASCADE")
-    before, after = upgrade(server)
-    assert (before, after > 0) == (0, True)
-    assert upgrade(server) == (after, after)
 
 
 def test_an_outage_ends_soon_after_the_database_is_back(

@@ -9,12 +9,10 @@ import pytest
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
-from kds.brain.memory.memory_store import Archive, PostgresStore
-from kds.brain.memory.sessions import Session
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.passages.recall import recall
-from kds.brain.passages.values import Message, Scope
+from kds.brain.passages.values import Scope
 from kds.brain.store.postgres import Server
-from kds.brain.store.tenancy import _Translating
 
 from ....postgres import driver
 from ...conformance import HandClock, StoreConformance
@@ -36,41 +34,6 @@ QUESTIONS = (
 
 class TestPostgresStore(StoreConformance):
     """The whole suite, for the server."""
-
-
-def test_an_import_takes_some_statements_for_many_messages(
-    store: PostgresStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    for name in ("execute", "executemany"):
-        whole = getattr(_Translating, name)
-
-        def counted(self: object, query: str, *rest: object, whole: Any = whole) -> Any:
-            asked.append(query)
-            return whole(self, query, *rest)
-
-        monkeypatch.setattr(_Translating, name, counted)
-    session = Session(id="long", created_at=clock.now, updated_at=clock.now)
-    said = [Message("", "long", seq, "user", f"walrus {seq}", clock.now, 0) for seq in range(400)]
-    store.restore(Archive(session, tuple(said)))
-    assert len(asked) < 30
-    assert store.session("long").message_count == 400
-    assert store.document_frequencies(["walrus"]) == {"walrus": 400}
-    assert store.check().sound
-
-
-def test_the_planner_takes_a_new_tenant_for_one_with_as_many_rows_as_others(
-    open_store: OpenStore, url: str, clock: HandClock
-) -> None:
-    """Else it would look for one message in all of theirs."""
-    said = [Message("", "", seq, "user", f"walrus {seq}", clock.now, 0) for seq in range(300)]
-    session = Session(id="long", created_at=clock.now, updated_at=clock.now)
-    open_store("ann").restore(Archive(session, tuple(said)))
-    with driver().connect(url, autocommit=True) as admin:
-        admin.execute("ANALYZE kds.message")
-    with open_store("bob").database.read() as connection:
-        plan = connection.execute("EXPLAIN (FORMAT JSON) SELECT FROM message").fetchone()[0]
-    assert plan[0]["Plan"]["Plan Rows"] == 300
 
 
 def test_a_recall_is_one_transaction(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import pytest
 from kds.brain.store import team as module
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Person, Team, person_of
-from kds.brain.store.tenancy import tenant_number
 
 from ...conformance import say
 from .conftest import OpenStore
@@ -42,24 +41,6 @@ def test_a_revoked_or_expired_token_is_nobodys(server: Server, team: Team, url: 
     assert person_of(server, first) is None
     assert [one.revoked_at is None for one in team.tokens("acme")] == [False, True]
     assert team.tokens("other") == ()
-
-
-def test_removing_a_person_removes_all_they_had(server: Server, team: Team, url: str) -> None:
-    token = team.make_token("acme", "ann")
-    kept = team.make_token("acme", "bob")
-    for project in ("shop", "blog"):
-        tenant_number(server, ("acme", "ann", project))
-    assert team.remove("acme", "ann") == 2
-    assert person_of(server, token) is None
-    assert person_of(server, kept) == Person("acme", "bob", "member")
-    with psycopg.connect(url) as admin:
-        assert admin.execute("SELECT count(*) FROM kds.tenant").fetchone() == (0,)
-    done = [(one.actor, one.action, one.person) for one in team.audit("acme")]
-    assert done == [
-        ("postgres", "person removed", "ann"),
-        ("postgres", "token made", "bob"),
-        ("postgres", "token made", "ann"),
-    ]
 
 
 def test_a_removal_that_is_interrupted_goes_on_and_touches_nobody_else(

@@ -6,15 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.files import LockedText, PrivateFile
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
-
-from ...conformance import HandClock
 
 Act = Callable[[LockedText, bytes], object]
 
@@ -29,16 +26,6 @@ ACTS: dict[str, Act] = {
 CONTENTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
 
 
-@pytest.fixture
-def tenancy(shared_server: Server, clock: HandClock) -> Tenancy:
-    number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
-    return Tenancy(shared_server, number, clock=clock)
-
-
-def text_of(tenancy: Tenancy, name: str) -> PostgresText:
-    return PostgresText(lambda: nullcontext(tenancy), name, tenancy.place)
-
-
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(ACTS)), st.booleans(), CONTENTS), max_size=12),
 )
@@ -48,7 +35,10 @@ def test_both_engines_answer_alike_in_any_order(
     number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(shared_server, number)
     with TemporaryDirectory() as folder:
-        file, row = PrivateFile(Path(folder) / "x"), text_of(tenancy, "x")
+        file, row = (
+            PrivateFile(Path(folder) / "x"),
+            PostgresText(lambda: nullcontext(tenancy), "x", tenancy.place),
+        )
         for name, borrows, content in acts:
             found = []
             for text in (file, row):
@@ -59,18 +49,3 @@ def test_both_engines_answer_alike_in_any_order(
                     found.append(ACTS[name](text, content.encode()))
             assert found[0] == found[1], name
         assert ACTS["read"](file, b"") == ACTS["read"](row, b"")
-
-
-def test_a_borrower_who_fails_has_changed_nothing(tenancy: Tenancy) -> None:
-    text = text_of(tenancy, "x")
-    text.replace(b"before")
-
-    def fail() -> None:
-        with text.locked(timeout_s=5) as held:
-            held.replace(b"after")
-            held.aside.replace(b"aside")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert (text.read(), text.aside.read()) == (b"before", None)
