@@ -86,7 +86,7 @@ bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|
 
 NPM_CLIENTS ?= build/clients
 CLIENT_PACKAGES := @anthropic-ai/claude-code @github/copilot @openai/codex @google/gemini-cli \
-  opencode-ai @modelcontextprotocol/inspector @modelcontextprotocol/conformance
+  opencode-ai
 
 test-clients: $(NPM_CLIENTS)/node_modules  ## the real assistants, offline, against a model server of our own
 	KDS_TEST_CLIENTS=$(NPM_CLIENTS) $(BIN)/pytest tests/clients
