@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import patch
 
 import httpx
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.router.prompts.library import PromptLibrary, packaged_root
+from kds.router.prompts.library import packaged_root
 from kds.testing.findings import Finding, check
 
 from .conftest import routed, run_hook, running_for_user, socket_client
@@ -96,17 +95,6 @@ def test_a_text_that_is_in_order_has_nothing_to_tell(
     place: Workspace, name: str, text: str
 ) -> None:
     assert found(place, name, text) == []
-
-
-def test_prompts_are_read_once_for_all_dialogues_beside_one_that_is_broken(
-    place: Workspace,
-) -> None:
-    texts = {place.root / "prompts/user/mine.md": "---\nnme: mine\n---\n"}
-    texts |= {place.root / f"dialogues/{number}.yaml": DIALOGUE for number in range(20)}
-    next(iter(texts)).write_text("")
-    with patch.object(PromptLibrary, "sound", wraps=PromptLibrary.sound) as read:
-        assert len(check(place, texts).dialogues) == 20
-    assert read.call_count == 1
 
 
 BROKEN = [

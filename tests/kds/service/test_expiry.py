@@ -1,9 +1,6 @@
 """Old lines of the context are gone after two hours of silence."""
 
-import subprocess
 from datetime import timedelta
-
-import pytest
 
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import MAX_AGE, Contexts
@@ -22,11 +19,3 @@ def test_lines_leave_the_disk_when_they_expire_with_no_use_at_all(place: Workspa
     assert said_in(place.root) == [soon.user_message]
     expire_later(place, age_s=2)
     assert Deadline(300.0).until(lambda: said_in(place.root) == [], pause_s=0.1)
-
-
-def test_an_empty_context_leaves_no_process_behind(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)
-    expire_later(place)
-    assert not place.context_path.exists()

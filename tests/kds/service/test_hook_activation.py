@@ -74,12 +74,6 @@ def test_the_chat_of_the_editor_is_told_once_a_conversation_and_only_when_it_ask
     assert said(client, PROMPT, session="model") == LINE
 
 
-def test_it_is_worded_for_the_client(client: httpx.Client) -> None:
-    sessions = map(str, count())
-    told = wait_until(lambda: said(client, PROMPT, session=next(sessions), turn_id="1"))
-    assert told == 'KDS: the skill "release-notes" fits this.'
-
-
 @pytest.mark.parametrize(
     ("prompt", "more"),
     [
@@ -123,13 +117,6 @@ def test_what_runs_after_a_prompt_is_learned_and_so_is_a_name_in_vain(
     wrote("assistant", {"type": "text", "text": "I wrote them by hand."})
     said(client, "thanks", **more)
     wait_until(lambda: learned() == [used, f"release-notes ignored: {PROMPT}"])
-
-
-def test_the_start_of_a_session_has_the_library_read_for_its_first_prompt(root: Path) -> None:
-    with running_for_user(root), socket_client(root) as client:
-        start = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(root)}
-        assert client.post("/hook", json=start).status_code in {200, 204}
-        wait_until((root / "kds-brain/cache/activation.npz").is_file)
 
 
 def test_a_setting_switches_it_off(root: Path) -> None:

@@ -111,42 +111,25 @@ def test_what_holds_a_secret_is_stopped_each_time(prompt: str, said: str, ask: A
     assert ask("off", prompt=prompt, **CLIENTS["claude"]) is None
 
 
-@pytest.mark.parametrize("length", [20_000, 150_000])
-def test_of_a_long_prompt_the_lines_are_named(length: int, ask: Ask) -> None:
-    prompt = "a line of a log\n" * (length // 16) + "DB_PASSWORD=Yzll-cgTAOG9\n"
-    told = ask("block", prompt=prompt, **CLIENTS["claude"])
-    assert "DB_PASSWORD=[secret: password]" in told["reason"]
-    assert len(told["reason"]) < 2_000
-
-
-def test_off_is_the_default_and_says_nothing(root: Path, ask: Ask) -> None:
-    assert run_hook(root, prompt=PROMPT, **CLIENTS["claude"]) is None
-    assert ask("off", prompt=PROMPT, **CLIENTS["codex"]) is None
-    assert ask("off", **reads("Read", file_path=".env")) is None
-
-
-@pytest.mark.parametrize("project", ["hook: {secrets: off}", "hook: {secrets: warn}", "hook: ]"])
-def test_a_cloned_project_cannot_switch_off_what_the_user_asks_for(
-    project: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("settings.yaml", "hook: {secrets: off}"),
+        ("settings.yaml", "hook: {secrets: warn}"),
+        ("settings.yaml", "hook: ]"),
+        ("rules/mine.yaml", "hook: ]"),
+    ],
+)
+def test_no_cloned_project_switches_off_what_the_user_asks_for_nor_does_one_that_does_not_load(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = tmp_path / "own.yaml"
+    own, cloned = tmp_path / "own.yaml", tmp_path / "cloned"
     own.write_text("hook: {secrets: block}\n")
     monkeypatch.setenv("KDS_CONFIG", str(own))
-    (root / "kds-brain/settings.yaml").write_text(f"{project}\n")
-    assert run_hook(root, prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
-
-
-@pytest.mark.parametrize("name", ["settings.yaml", "rules/mine.yaml"])
-def test_a_project_that_does_not_load_lets_no_secret_through(
-    name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "own.yaml"
-    own.write_text("hook: {secrets: block}\n")
-    monkeypatch.setenv("KDS_CONFIG", str(own))
-    wrong = tmp_path / "cloned" / "kds-brain" / name
-    wrong.parent.mkdir(parents=True)
-    wrong.write_text("hook: ]\n")
-    cloned = tmp_path / "cloned"
+    theirs = cloned / "kds-brain" / name
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text(f"{text}\n")
     assert run_hook(cloned, prompt="Add a map", **CLIENTS["claude"]) is None
     assert run_hook(cloned, prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
     assert run_hook(cloned, **READING["claude"])["permissionDecision"] == "deny"

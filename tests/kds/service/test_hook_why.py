@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from kds.hooks.log import LOG_LIMIT, LOG_NAME
-from kds.service.routes import hook
+from kds.hooks.log import LOG_NAME
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import Run, data, refused
@@ -97,15 +96,6 @@ def test_each_silence_has_a_reason(prompt: str, why: str, root: Path, kds_call: 
     assert noted(kds_call) == [f"silent: {why}"]
 
 
-def test_a_prompt_that_comes_twice_is_silent_the_second_time(
-    root: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hook, "WITHIN_S", 3600.0)  # a machine may be busy
-    for _ in range(2):
-        run_hook(root, prompt="Add a map", **CLAUDE)
-    assert noted(kds_call)[1] == "silent: the same prompt came twice within a second"
-
-
 def test_what_was_stopped_or_refused_is_named_by_its_kind(root: Path, kds_call: Run) -> None:
     (root / "kds-brain/settings.yaml").write_text("hook: {secrets: block}\n")
     run_hook(root, prompt="use DB_PASSWORD=Yzll-cgTAOG9 of @api/.env", **CLAUDE)
@@ -119,14 +109,6 @@ def test_what_was_stopped_or_refused_is_named_by_its_kind(root: Path, kds_call: 
         "refused: a file of secrets",
         "warned: password; silent: nothing was said before it",
     ]
-
-
-def test_the_start_of_a_session_is_told_and_its_end_is_not(root: Path, kds_call: Run) -> None:
-    run_hook(root, hook_event_name="SessionStart", session_id="s", source="startup")
-    run_hook(root, hook_event_name="Stop", session_id="s")
-    (start,) = calls(kds_call)
-    assert start["event"] == "start"
-    assert start["what"] == "silent: no other session is kept here since"
 
 
 def test_troubles_stand_among_the_calls_and_doctor_counts_them_alone(
@@ -152,13 +134,6 @@ def test_a_session_and_a_number_of_calls_can_be_asked_for(root: Path, kds_call: 
     refused(kds_call("hook", "why", "--session", "s9"), "no session 's9'", "kds hook why")
 
 
-def test_names_that_a_client_makes_up_stay_in_their_place(root: Path, kds_call: Run) -> None:
-    forged = "a b\n2026-01-01T00:00:00Z claude x prompt: said lies"
-    run_hook(root, prompt="Add a map", **{**CLAUDE, "session_id": forged})
-    (one,) = calls(kds_call)
-    assert one["session"].startswith("a_b_2026")
-
-
 def test_a_log_that_came_with_a_project_is_shown_as_text(workspace: Path, kds_call: Run) -> None:
     lines = (
         "2026-11-28 claude s prompt: said x",
@@ -169,12 +144,3 @@ def test_a_log_that_came_with_a_project_is_shown_as_text(workspace: Path, kds_ca
     assert "\x1b" not in kds_call("hook", "why").out
     assert [one["at"] for one in calls(kds_call)] == [None] * 3
     assert json.loads(kds_call("doctor", "--json").out)["findings"]
-
-
-def test_the_older_half_of_a_full_log_counts_as_well(root: Path, kds_call: Run) -> None:
-    run_hook(root, prompt="Add a map", **CLAUDE)
-    log = root / "kds-brain" / LOG_NAME
-    log.write_text(log.read_text() + "2026-01-01T00:00:00Z x\n" * (LOG_LIMIT // 23 + 1))
-    run_hook(root, prompt="Add a list", **CLAUDE)
-    run_hook(root, prompt="Add a table", **CLAUDE)
-    assert len(calls(kds_call, "--limit", "100000", "--session", "5c0ffee5")) == 3

@@ -14,7 +14,7 @@ import pytest
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
-from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.errors import AlreadyServedError
 from kds.service.lifecycle import announce, bind_socket, claim
 from kds.service.service_client import ServiceAddress, ServiceClient, reach
 
@@ -59,15 +59,6 @@ def test_a_user_is_served_once_and_what_a_killed_service_left_is_taken_over(
 
 
 @unix
-def test_a_socket_that_cannot_be_made_names_the_way_out(place: ServiceAddress) -> None:
-    place.ensure()
-    place.socket_path.mkdir()
-    with pytest.raises(ServiceError, match="cannot make the socket") as caught:
-        bind_socket(place.socket_path)
-    assert "--no-socket" in str(caught.value.hint)
-
-
-@unix
 def test_a_folder_is_made_private_and_a_link_in_its_place_refused(
     place: ServiceAddress, tmp_path: Path
 ) -> None:
@@ -98,12 +89,6 @@ def test_a_service_is_started_once_asked_and_stopped(served_place: Workspace) ->
     assert "purple" not in log.read_text()
     assert lifecycle.stop() == "stopped"
     assert not ServiceAddress().socket_path.exists()
-
-
-def test_a_service_that_is_on_its_way_is_stopped_as_well(served_place: Workspace) -> None:
-    lifecycle.spawn_service(idle_minutes=5)
-    assert lifecycle.stop() == "stopped"
-    assert not lifecycle.is_running()
 
 
 def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(served_place: Workspace) -> None:

@@ -1,7 +1,6 @@
 """The memory over HTTP: sessions, figures, the look into a retrieval, and consent."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -54,22 +53,6 @@ def test_a_session_is_begun_with_documents_and_changed(client: httpx.Client) -> 
     assert (changed["title"], changed["documents"]) == ("New", ["c.md", "a.md"])
     assert client.patch(path, json={"documents": []}).json()["documents"] == []
     assert problem(client.patch(path, json={"title": " "}))[0] == 400
-
-
-def test_nothing_goes_into_a_memory_that_git_would_commit(tmp_path: Path) -> None:
-    (tmp_path / "kds-brain").mkdir()
-    with running(tmp_path) as service, service.client() as client:
-        begun = new_session(client)["id"]
-        subprocess.run(["git", "init", "-q", tmp_path], check=True)
-        (tmp_path / "kds-brain" / ".gitignore").write_text("!*\n")
-        for path, body in {
-            "/sessions": {"title": "Closing"},
-            f"/sessions/{begun}/messages": {"role": "user", "content": "Make it purple"},
-        }.items():
-            reply = client.post(path, json=body)
-            assert reply.status_code == 503
-            assert "git does not ignore" in reply.text
-        assert client.delete(f"/sessions/{begun}").status_code == 200
 
 
 def test_an_id_may_be_chosen_and_holds_one_session_only(client: httpx.Client) -> None:

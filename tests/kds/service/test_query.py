@@ -1,8 +1,6 @@
 """`POST /query`: a question in, passages and perhaps an answer out, over socket and TCP."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -244,25 +242,3 @@ def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
         assert len(provider.asked) == 1  # a hook never waits for a model
         provider.released.set()
     assert turns[0]["rewriting"]["outcome"] in ("failed", "resting")
-
-
-@pytest.mark.parametrize(
-    "harm",
-    ["DROP TABLE chunk_fts", "INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')"],
-)
-def test_an_index_that_is_lost_while_the_service_runs_is_made_anew_and_said(
-    new_workspace: Callable[[], Path], harm: str
-) -> None:
-    folder = new_workspace()
-    with running(folder) as service, service.client() as client:
-        session = client.post("/sessions", json={"title": "Ports"}).json()["id"]
-        said = {"role": "user", "content": "Staging uses port 8443"}
-        client.post(f"/sessions/{session}/messages", json=said).raise_for_status()
-        with closing(sqlite3.connect(folder / "kds-brain" / "memory.db")) as connection:
-            connection.executescript(harm)
-        more = {"role": "user", "content": "Production uses port 443"}
-        client.post(f"/sessions/{session}/messages", json=more).raise_for_status()
-        reply = ask(client, "which port has staging?")
-        assert reply["chunks"][0]["text"] == "Staging uses port 8443"
-        assert any("made anew" in one for one in reply["warnings"])
-        assert not ask(client, "which port has production?")["warnings"]

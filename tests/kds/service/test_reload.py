@@ -9,7 +9,6 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
 from kds.query.values import Query
-from kds.service.freshness import fingerprint
 from kds.service.workspaces import ServedWorkspace
 
 from .conftest import running, wait_until
@@ -82,22 +81,6 @@ def test_what_loads_is_used_and_what_does_not_is_told_until_it_is_mended(
     served.look()
     assert "TEA" not in intents(served)
     assert log[1:] == [f"reloaded prompts and rules of {place}"] * 2
-
-
-def test_an_edit_of_the_same_size_and_words_of_the_workspace_count(
-    place: Path, served: ServedWorkspace
-) -> None:
-    path = write(place, PROMPT)
-    before = fingerprint(served.workspace)
-    path.with_suffix(".tmp").write_text(PROMPT.replace("Makes tea", "Pours tea"))
-    assert fingerprint(served.workspace) == before
-    path.with_suffix(".tmp").replace(path)
-    edited = fingerprint(served.workspace)
-    assert edited != before
-    served.workspace.english_dir.mkdir(parents=True)
-    (served.workspace.english_dir / "people.yaml").write_text("nouns: bosun\n")
-    assert fingerprint(served.workspace) != edited
-    shutil.rmtree(served.workspace.english_dir)
 
 
 @pytest.mark.parametrize("whose", ["project", "own"])

@@ -18,7 +18,6 @@ from kds.api.conversations import Conversations
 from kds.brain.context.journal import ContextJournal
 from kds.brain.settings import SettingsError
 from kds.brain.turn import Turn
-from kds.hooks.call import connect
 from kds.service import lifecycle
 from kds.service.errors import AlreadyServedError
 from kds.service.server import ServiceOptions
@@ -182,48 +181,3 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
     with running_for_user(folder) as service, service.client() as client:
         reply = client.post("/route", json=PURPLE).json()
         assert reply["expanded"] == "Make the FAB button purple"
-
-
-STUCK = """
-import threading
-from kds.brain.workspace import Workspace
-from kds.api.conversations import Conversations
-from kds.service import server
-server.GRACE_S = 0.05
-
-def route(self, message, **options):
-    print("routing", flush=True)
-    threading.Event().wait()
-
-Conversations.route = route
-place = Workspace.find(environ={{"KDS_HOME": {folder!r}}})
-server.Service([place], server.ServiceOptions(), log=lambda line: print(line, flush=True)).run()
-"""
-"""A service in which a request never ends."""
-
-
-@unix
-def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
-    fitted_workspace: Path, launchers: Path
-) -> None:
-    command = [str(launchers / "python-block"), STUCK.format(folder=str(fitted_workspace))]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stderr is not None
-        assert "started" in started.stdout.readline()
-        address = ServiceAddress()
-        connection = connect(str(address.folder), str(address.token_path), PATIENCE_S).connection
-        body = b'{"message": "Make it purple"}'
-        connection.sendall(
-            b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-        )
-        assert started.stdout.readline() == "routing\n"
-        signalled(signal.SIGTERM)
-        trace = started.stderr.read()
-        connection.close()
-        assert "in route" in trace
-        assert started.wait(timeout=PATIENCE_S) == 1
-    lifecycle.claim(ServiceAddress()).close()

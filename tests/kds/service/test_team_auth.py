@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Person, Role, Team
@@ -98,9 +97,9 @@ def test_a_conversation_goes_on_at_another_service_and_nobody_else_sees_it(offic
 
 
 def test_what_people_say_gets_vectors_in_the_background(
-    office: Office, server: Server, monkeypatch: pytest.MonkeyPatch
+    office: Office, server: Server, embeddings: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAG_EMBEDDINGS", "tests.kds.service.embedding_model:Letters")
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
     monkeypatch.setattr("kds.service.server.EMBED_LOOK_S", 0.02)
     monkeypatch.setattr("kds.service.server.PAUSE_S", 0.0)
     service = office.start()
@@ -167,23 +166,6 @@ def test_however_often_it_is_asked_whether_it_is_ready_the_database_is_asked_onc
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/sessions/a%00b"),
-        ("DELETE", "/sessions/a%00b"),
-        ("DELETE", "/context?conversation=a%00b"),
-    ],
-)
-def test_a_zero_byte_in_a_name_is_the_callers_mistake(
-    office: Office, method: str, path: str
-) -> None:
-    answer = office.client("ann").request(method, path)
-    assert answer.status_code == 400
-    assert "zero byte" in answer.text
-    assert "postgres" not in answer.text
-
-
-@pytest.mark.parametrize(
     ("name", "asked", "status"),
     [
         ("memory.sessions", {"limit": 1}, 200),
@@ -200,16 +182,6 @@ def test_commands_call_what_is_permitted_and_nothing_else(
     office: Office, name: str, asked: Mapping[str, object], status: int
 ) -> None:
     assert office.client("ann").post(f"/calls/{name}", json=asked).status_code == status
-
-
-def test_a_memory_that_is_off_takes_nothing(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "off")
-    ann = office.client("ann")
-    title = {"session_id": "s", "title": "t"}
-    for name, asked in (("memory.rename", title), ("profile.grant", {"purpose": "answers"})):
-        assert ann.post(f"/calls/{name}", json=asked).status_code == 409
 
 
 def test_what_reads_files_of_the_machine_is_not_there_for_others(office: Office) -> None:
@@ -278,54 +250,6 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
 
 
-def test_what_was_learned_counts_on_while_the_database_is_away(
-    office: Office, outage: Callable[[bool], None]
-) -> None:
-    service = office.start()
-    ann = office.client("ann", service)
-    with office.acting_as("ann"):
-        done = teach(service.workspaces[0], DASHBOARD, "PLAN")
-    assert intent(ann, DASHBOARD) == "PLAN"
-    outage(True)
-    assert intent(ann, DASHBOARD, log=True) == "PLAN"
-    said = {"message": "I meant test it", "conversation": "learning"}
-    assert ann.post("/route", json=said).json()["noted"] is None
-    outage(False)
-    assert intent(ann, DASHBOARD, log=True) == "PLAN"
-    with office.acting_as("ann"):
-        Learning(service.workspaces[0]).undo(done.example.id)
-    assert intent(ann, DASHBOARD) != "PLAN"
-
-
-def test_two_services_share_a_folder_and_see_what_is_edited_at_the_next_message(
-    office: Office, folder: Path
-) -> None:
-    services = [office.start(folder, unix_socket=False) for _ in range(2)]
-    anns = [office.client("ann", service) for service in services]
-    prompts = folder / "prompts" / "user"
-    prompts.mkdir(parents=True)
-    (prompts / "waterer.md").write_text(WATERER)
-    for ann in anns:
-        assert intent(ann, "water the plants") == "WATER"
-    (prompts / "waterer.md").write_text("---\nname: [")
-    for ann, service in zip(anns, services, strict=True):
-        assert intent(ann, "water the plants") == "WATER"
-        assert "the last good set stays" in service.lines[-1]
-
-
-WATERER = """\
----
-name: waterer
-description: Waters the plants.
-intent: WATER
-patterns:
-  - {literal: water the plants, exact: true, weight: 0.9}
-examples: [water the plants]
----
-Go.
-"""
-
-
 def test_an_outage_is_said_and_got_over(
     office: Office, outage: Callable[[bool], None], server: Server
 ) -> None:
@@ -345,12 +269,6 @@ def test_an_outage_is_said_and_got_over(
     assert ann.get("/readyz").status_code == 200
     expanded(ann, "Add tests for that")
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
-
-
-def test_a_shared_service_needs_a_database(folder: Path) -> None:
-    options = ServiceOptions(team=HttpAddress(team=True))
-    with pytest.raises(StoreError, match="none is named"):
-        running(folder, options=options).__enter__()
 
 
 def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(

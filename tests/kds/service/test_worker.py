@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 
 from kds.service import workspaces as module
-from kds.service.errors import BusyError
 from kds.service.workspaces import Worker
 
 pytestmark = pytest.mark.anyio
@@ -24,28 +23,6 @@ async def blocked(worker: Worker) -> tuple[asyncio.Task[object], threading.Event
     first = asyncio.create_task(worker.run(block))
     await asyncio.to_thread(begun.wait)
     return first, gate
-
-
-@pytest.mark.parametrize("patient", [False, True])
-async def test_a_full_queue_refuses_calls_of_its_kind_and_is_free_again_afterwards(
-    *, patient: bool
-) -> None:
-    worker = Worker(limit=2)
-    first, gate = await blocked(worker)
-    waiting = asyncio.create_task(worker.run(gate.wait, patient=patient))
-    await asyncio.sleep(0)
-    with pytest.raises(BusyError, match="2 requests are waiting"):
-        await worker.run(gate.wait, patient=patient)
-    other = asyncio.create_task(worker.run(lambda: "here", patient=not patient))
-    await asyncio.sleep(0)
-    gate.set()
-    assert tuple(await asyncio.gather(first, waiting, other)) == (None, True, "here")
-    assert await worker.run(lambda: "free", patient=patient) == "free"
-    with pytest.raises(KeyError):
-        await worker.run(lambda: dict[str, str]()["missing"])
-    worker.close()
-    with pytest.raises(BusyError, match="stopping"):
-        await worker.run(lambda: 1)
 
 
 @pytest.mark.parametrize(
@@ -96,19 +73,3 @@ async def test_calls_of_one_key_never_run_together_and_others_go_on() -> None:
     await asyncio.gather(*waiting)
     worker.close()
     assert done[-1] == "a1"
-
-
-async def test_a_call_whose_client_has_gone_is_not_run() -> None:
-    ran: list[int] = []
-    worker = Worker()
-    first, gate = await blocked(worker)
-    gone = asyncio.create_task(worker.run(lambda: ran.append(1)))
-    await asyncio.sleep(0)
-    gone.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await gone
-    gate.set()
-    await first
-    assert await worker.run(lambda: "next") == "next"
-    worker.close()
-    assert ran == []

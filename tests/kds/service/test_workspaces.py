@@ -62,19 +62,6 @@ def test_what_is_not_a_folder_is_not_found(shared: Running, folder: Path, root: 
     assert problem(reply) == ((404, "no such folder") if root else missing)
 
 
-def test_a_file_that_does_not_load_is_left_out_and_named_in_its_workspace_alone(
-    shared: Running, folder: Path, tmp_path: Path
-) -> None:
-    rules = tmp_path / "kds-brain" / "rules"
-    rules.mkdir(parents=True)
-    (rules / "own.yaml").write_text("rules: [")
-    with socket_client(tmp_path) as broken, socket_client(folder) as client:
-        reply = broken.post("/route", json=FAB).json()
-        assert reply["intent"] == "PLAN"
-        assert str(rules / "own.yaml") in reply["problems"][0]["where"]
-        assert client.post("/route", json=FAB).json()["problems"] == []
-
-
 @pytest.mark.parametrize("busy", ["open", "route"])
 def test_one_that_is_busy_does_not_hold_up_another(
     shared: Running, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: str
