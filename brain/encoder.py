@@ -9,7 +9,7 @@ file, only those in use take memory. `WordPieces` takes 4 MB, where the tokenize
 
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import regex
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+
+_Found = TypeVar("_Found")
 
 NAME: Final = "shipped"
 """Under which its vectors are stored; other weights need another name."""
@@ -46,6 +48,9 @@ WORD_PIECES: Final = 256
 
 CACHED_TEXTS: Final = 4096
 """Six megabytes of vectors: the examples of a workspace and a day of messages."""
+
+CACHED_PIECES: Final = 8
+"""Texts whose pieces are kept: those of the turns that are being read, each asked for in parts."""
 
 
 class EncoderError(KdsError):
@@ -75,7 +80,8 @@ class Encoder:
         self._folder = folder
         self._cached_texts = cached_texts
         self._known: OrderedDict[bytes, Vector] = OrderedDict()
-        self._read: Callable[[str], tuple[Vector, Pieces]] | None = None
+        self._pieces: OrderedDict[bytes, Pieces] = OrderedDict()
+        self._reader: _Reader | None = None
         self._lock = Lock()
 
     @cached_property
@@ -83,42 +89,68 @@ class Encoder:
         """Whether the model and what runs it are installed; loads neither."""
         return find_spec("onnxruntime") is not None and (self._folder / MODEL).is_file()
 
-    def encode(self, texts: Sequence[str]) -> "Vector":
-        """Return one row of unit length a text. Raises EncoderError when it is unavailable."""
+    def encode(self, texts: Sequence[str], *, within: str = "") -> "Vector":
+        """Return one row of unit length a text. Raises EncoderError when it is unavailable.
+
+        A text that is a part of ``within`` is taken as it reads there: the mean of its pieces.
+        """
         import numpy as np
 
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = self._vector(text)
+            part = self._part(text, within) if text != within else None
+            vectors[row] = self._vector(text) if part is None else part
         return vectors
 
     def pieces(self, text: str) -> Pieces:
         """Return the word pieces of a text. Raises EncoderError when it is unavailable."""
-        vector, pieces = self._loaded()(text)
-        self._keep(_key(text), vector)
-        return pieces
+        key = _key(text)
+        return self._kept(self._pieces, key) or self._read(text, key)[1]
+
+    def _part(self, text: str, whole: str) -> "Vector | None":
+        import numpy as np
+
+        if text not in whole:
+            return None
+        pieces, ids = self.pieces(whole), self._loaded().numbers(text)
+        count, known = len(ids), pieces.ids.tolist()
+        starts = range(len(known) - count + 1) if count else ()
+        at = next((at for at in starts if known[at : at + count] == ids), None)
+        if at is None:
+            return None
+        total: Vector = pieces.rows[at : at + count].sum(axis=0)
+        total /= np.linalg.norm(total)
+        return total
 
     def _vector(self, text: str) -> "Vector":
-        key, read = _key(text), self._loaded()
-        with self._lock:
-            if (known := self._known.get(key)) is not None:
-                self._known.move_to_end(key)
-                return known
-        vector, _ = read(text)
-        self._keep(key, vector)
-        return vector
+        key = _key(text)
+        known = self._kept(self._known, key)
+        return self._read(text, key)[0] if known is None else known
 
-    def _keep(self, key: bytes, vector: "Vector") -> None:
+    def _read(self, text: str, key: bytes) -> tuple["Vector", Pieces]:
+        vector, pieces = self._loaded()(text)
         with self._lock:
-            self._known[key] = vector
-            if len(self._known) > self._cached_texts:
-                self._known.popitem(last=False)
+            _keep(self._known, key, vector, self._cached_texts)
+            _keep(self._pieces, key, pieces, CACHED_PIECES)
+        return vector, pieces
 
-    def _loaded(self) -> Callable[[str], tuple["Vector", Pieces]]:
+    def _kept(self, texts: OrderedDict[bytes, _Found], key: bytes) -> _Found | None:
         with self._lock:
-            if self._read is None:
-                self._read = _load(self._folder)
-            return self._read
+            if key in texts:
+                texts.move_to_end(key)
+            return texts.get(key)
+
+    def _loaded(self) -> "_Reader":
+        with self._lock:
+            if self._reader is None:
+                self._reader = _Reader(self._folder)
+            return self._reader
+
+
+def _keep(texts: OrderedDict[bytes, _Found], key: bytes, found: _Found, most: int) -> None:
+    texts[key] = found
+    if len(texts) > most:
+        texts.popitem(last=False)
 
 
 def _key(text: str) -> bytes:
@@ -145,41 +177,47 @@ class ShippedEmbedder:
         return self.embed_documents([text])[0]
 
 
-def _load(folder: Path) -> Callable[[str], tuple["Vector", Pieces]]:
-    try:
-        import numpy as np
-        import onnxruntime
-    except ImportError as error:
-        raise EncoderError(
-            f"the encoder cannot be loaded: {error}", hint="pip install onnxruntime"
-        ) from error
-    if not (folder / MODEL).is_file():
-        raise EncoderError(
-            "the encoder's model is missing", where=str(folder), hint="reinstall KDS"
-        )
-    onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Both would keep the memory that the longest text needed, some 10 MB.
-    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-    session = onnxruntime.InferenceSession(
-        folder / MODEL,
-        options,
-        providers=["CPUExecutionProvider"],
-        # On CPUs the one fused operation takes seven times as long as the two it stands for.
-        disabled_optimizers=["SkipLayerNormFusion"],
-    )
-    cut = WordPieces((folder / VOCABULARY).read_text("utf-8").splitlines())
+class _Reader:
+    """The loaded model, and what cuts its texts."""
 
-    def read(text: str) -> tuple["Vector", Pieces]:
-        pieces = cut(text)
-        ids = np.array([[CLS, *(cut.numbers[one] for one in pieces), SEP]], dtype=np.int64)
-        (vector,), (rows,) = session.run(["vectors", "each"], {"ids": ids})
+    def __init__(self, folder: Path) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise EncoderError(
+                f"the encoder cannot be loaded: {error}", hint="pip install onnxruntime"
+            ) from error
+        if not (folder / MODEL).is_file():
+            raise EncoderError(
+                "the encoder's model is missing", where=str(folder), hint="reinstall KDS"
+            )
+        onnxruntime.disable_telemetry_events()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Both would keep the memory that the longest text needed, some 10 MB.
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        self._session = onnxruntime.InferenceSession(
+            folder / MODEL,
+            options,
+            providers=["CPUExecutionProvider"],
+            # On CPUs the one fused operation takes seven times as long as the two it stands for.
+            disabled_optimizers=["SkipLayerNormFusion"],
+        )
+        self._cut = WordPieces((folder / VOCABULARY).read_text("utf-8").splitlines())
+
+    def numbers(self, text: str) -> list[int]:
+        """The numbers of a text's pieces."""
+        return [self._cut.numbers[one] for one in self._cut(text)]
+
+    def __call__(self, text: str) -> tuple["Vector", Pieces]:
+        import numpy as np
+
+        pieces = self._cut(text)
+        ids = np.array([[CLS, *(self._cut.numbers[one] for one in pieces), SEP]], dtype=np.int64)
+        (vector,), (rows,) = self._session.run(["vectors", "each"], {"ids": ids})
         spelt = np.array([piece.removeprefix(INSIDE).isalnum() for piece in pieces], bool)
         return vector, Pieces(ids[0, 1:-1], spelt, rows[1:-1])
-
-    return read
 
 
 CLS, SEP, UNKNOWN, INSIDE = 101, 102, "[UNK]", "##"

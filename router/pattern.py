@@ -199,6 +199,8 @@ def _literals(parsed: Iterable[Any]) -> frozenset[str]:
         elif name == "BRANCH":
             branches = [_literals(one) for one in value[1]]
             found.append(frozenset[str]().union(*branches) if all(branches) else frozenset())
+        elif name == "ASSERT":
+            found.append(_literals(value[1]))
         elif name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] > 0:
             found.append(_literals(value[2]))
     told = [one for one in found if one and min(map(len, one)) >= LEAST_LITERAL]

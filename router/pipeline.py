@@ -18,11 +18,11 @@ class Step:
 
 def run_steps(steps: Iterable[Step], turn: Turn) -> Turn:
     """Carry ``turn`` through every step; each leaves one StepRecord."""
-    turn = replace(turn, notes=())
+    turn, before = replace(turn, notes=()), thread_time()
     with one_turn():
         for step in steps:
-            started = thread_time()
             turn = step.run(turn)
-            record = StepRecord(step.name, turn.notes, (thread_time() - started) * 1000.0)
-            turn = replace(turn, notes=(), records=(*turn.records, record))
+            now = thread_time()
+            record = StepRecord(step.name, turn.notes, (now - before) * 1000.0)
+            turn, before = replace(turn, notes=(), records=(*turn.records, record)), now
     return turn

@@ -74,22 +74,25 @@ def readable(text: str, limit: int = MAX_CHARS) -> str:
     return f"{text[: limit * 3 // 4]} {text[-limit // 4 :]}"
 
 
-def vectors(texts: Sequence[str]) -> Matrix:
-    """One row a text: its words, of length one, then its meaning where there is an encoder."""
+def vectors(texts: Sequence[str], within: str = "") -> Matrix:
+    """One row a text: its words, of length one, then its meaning where there is an encoder.
+
+    What is part of ``within`` means what it means there.
+    """
     found = np.zeros((len(texts), WIDTH), dtype=np.float32)
     for row, text in enumerate(texts):
         ids, values = hashed(terms(text), KIND_WEIGHTS, WORD_PLACES)
         found[row, ids] = values / max(float(np.linalg.norm(values)), 1e-9)
-    found[:, WORD_PLACES:] = meanings(texts)
+    found[:, WORD_PLACES:] = meanings(texts, within)
     return found
 
 
-def meanings(texts: Sequence[str]) -> Matrix:
+def meanings(texts: Sequence[str], within: str = "") -> Matrix:
     """The encoder's vectors of the starts and ends of texts; zero where there is no encoder."""
     if not shared_encoder().available:
         return np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    read = [readable(text, ENCODED_CHARS) for text in texts]
-    return shared_encoder().encode(read) * np.float32(ENCODER_WEIGHT)
+    whole, *read = (readable(text, ENCODED_CHARS) for text in (within, *texts))
+    return shared_encoder().encode(read, within=whole) * np.float32(ENCODER_WEIGHT)
 
 
 def hashed(

@@ -132,9 +132,17 @@ class IntentModel:
         return replace(self, own=known, own_linear=linear)
 
     def score(
-        self, message: str, expanded: str | None = None, situation: Situation = NO_SITUATION
+        self,
+        message: str,
+        expanded: str | None = None,
+        situation: Situation = NO_SITUATION,
+        *,
+        within: str = "",
     ) -> IntentVerdict:
-        """The verdict on a message, from its own words, its expansion and the conversation."""
+        """The verdict on a message, from its own words, its expansion and the conversation.
+
+        ``within`` is the message that holds it, where it is one request of several.
+        """
         if (own := self._own_example(message)) is not None:
             return own
         learned, labels = self.learned, self.learned.labels
@@ -147,7 +155,7 @@ class IntentModel:
             sure = 0.0 if labels[at] == self.none else findings[at].score
             note = f"the whole message is a phrase of {labels[at]}"
             return IntentVerdict(labels[at], sure, (), (note,), sure)
-        reading = self._read(texts, findings)
+        reading = self._read(texts, findings, within)
         none = labels.index(self.none) if self.none in labels else None
         shifts = context_shifts(situation, texts[0], self.agents)
         log_p = reading.log_p(learned.sharpness, learned.pattern_weight)
@@ -202,12 +210,12 @@ class IntentModel:
         confidence = 0.0 if label == self.none else EXAMPLE_CONFIDENCE
         return IntentVerdict(label, confidence, (), (f"an example of {label}",), confidence)
 
-    def _read(self, texts: Sequence[str], findings: Sequence[Finding]) -> Readings:
+    def _read(self, texts: Sequence[str], findings: Sequence[Finding], within: str) -> Readings:
         """One reading of the forms of a message: what all say of it on average."""
         each = Readings.of(
             self.own_linear or self.learned.linear,
             self.learned.means,
-            vectors(texts),
+            vectors(texts, within),
             np.array([[found.score for found in findings]]),
             np.array([float(len(text.split())) for text in texts]),
         )

@@ -137,7 +137,7 @@ def _unknown(message: str, said: Collection[str]) -> Iterator[tuple[str, int, in
     """The words that are in no lexicon, in lower case, and where they stand."""
     for match in _PLAIN.finditer(message[:READ_CHARS]):
         word = match[0].lower()
-        if word not in said and not is_known(word):
+        if word not in said and not _is_known_as_typed(word):
             yield word, *match.span()
 
 
@@ -152,6 +152,10 @@ def is_known(word: str) -> bool:
     if word.endswith("nt"):  # "dont", "thats": nothing but the apostrophe is missing
         return word.removesuffix("nt") in _AUXILIARIES
     return any(word.endswith(e) and word.removesuffix(e) in _SUBJECTS for e in _ENDINGS)
+
+
+_is_known_as_typed = lru_cache(maxsize=4096)(is_known)
+"""The words of a conversation come again in each turn; those that may be meant do not."""
 
 
 def meant(word: str, said: Collection[str] = ()) -> tuple[str, ...]:

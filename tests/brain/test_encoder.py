@@ -65,6 +65,19 @@ def test_pieces_of_one_word_are_near_in_texts_of_one_meaning() -> None:
     assert len(shared_encoder().pieces("").ids) == 0
 
 
+def test_a_part_is_taken_as_it_reads_in_the_whole_whatever_was_read_before() -> None:
+    whole, part = "The build is red. Can you commit it?", "Can you commit it?"
+    encoder = Encoder()
+    (within,) = encoder.encode([part], within=whole)
+    (alone,) = encoder.encode([part])
+    assert 0.7 < within @ alone < 0.99
+    assert np.linalg.norm(within) == pytest.approx(1.0, abs=1e-5)
+    assert np.array_equal(encoder.encode([part], within=whole)[0], within)
+    for absent in ("commit that", "uild"):  # a piece of a word is no part
+        (found,) = encoder.encode([absent], within=whole)
+        assert np.array_equal(found, encoder.encode([absent])[0])
+
+
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
