@@ -1,6 +1,5 @@
 """`kds ask` and `kds chat` with a model behind them, in real processes where it matters."""
 
-import io
 import sys
 from pathlib import Path
 
@@ -106,30 +105,6 @@ def test_a_model_does_not_get_at_the_terminal_and_bad_input_keeps_nothing(
     out = kds_call("ask", FAB).out
     assert "\x1b" not in out
     assert "\x07" not in out
-
-
-CHAT = """I want to add a FAB button
-/context
-commit this
-no
-/nothing
-/quit
-never read
-"""
-
-
-def test_a_chat_with_a_model_through_a_pipe(
-    model: FakeProvider, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model.play(Text("1. Add the button."))
-    monkeypatch.setattr(sys, "stdin", io.StringIO(CHAT))
-    result = kds_call("chat")
-    assert result.code == 0
-    assert result.out.startswith("1. Add the button.\n\n")
-    for part in (FAB, "Shall it commit or push the work?", "commit-handler was not started"):
-        assert part in result.out
-    assert "no such command '/nothing'" in result.err
-    assert "never read" not in result.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

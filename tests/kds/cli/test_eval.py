@@ -10,7 +10,6 @@ import yaml
 
 from kds.brain.installation import install_line
 
-from ...agents.openai_server import Asked, Failure, FakeProvider, Text
 from ..conftest import Run, data, jsonl, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
@@ -198,35 +197,6 @@ def test_tuned_weights_are_written_on_request_and_without_sacrebleu_the_extra_is
     assert written["recall"] == {f"rerank_{name}": value for name, value in weights.items()}
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
-
-
-def test_a_model_that_rewrites_is_scored_beside_the_rules(
-    kds_call: Run, provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answer(asked: Asked) -> Text | Failure:
-        return Text(good) if "Make it scrollable" in asked.newest else Failure(500, "down")
-
-    good = "Make the help view scrollable"
-    history = [{"role": "user", "content": "Create a settings view and a help view"}]
-    file = jsonl("follow-ups.jsonl", [
-        {"history": history, "query": query, "rewrite": rewrite}
-        for query, rewrite in (
-            ("Make it scrollable", good), ("Add a map", "Add a map"), ("Paint it", "Paint it"),
-        )
-    ])  # fmt: skip
-    provider.play(default=answer)
-    asked = ("eval", "rewrites", file)
-    monkeypatch.setenv("KDS_REWRITING", "rules-only")
-    rules = data(kds_call(*asked, "--json"))
-    assert ("rewrites" not in rules, provider.asked) == (True, [])
-    monkeypatch.setenv("KDS_REWRITING", "rules-first")
-    model = data(kds_call(*asked, "--json"))
-    assert model["exact"] > rules["exact"]
-    assert model["rewrites"] | {"ms": 0} == {
-        "count": 2, "asked": 2, "cached": 0, "used": 1, "unchanged": 0,
-        "rejected": {}, "failed": {"provider": 1}, "resting": 0, "ms": 0,
-    }  # fmt: skip
-    assert "rewrites: failed: provider" in kds_call(*asked).out
 
 
 def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(kds_call: Run) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.cli.terminal import spelt
 
 from ..conftest import Run
 
@@ -48,18 +47,6 @@ def test_a_terminal_gets_local_times_and_colours_but_for_no_color(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_no_moment_is_wrapped_on_a_narrow_terminal(
-    logged: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logged("context", "log", "--message", "a long message " * 9, "--intent", "ASK")
-    for columns in (60, 80):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = ANSI.sub("", logged("context", "load").out).splitlines()
-        assert max(map(len, lines)) <= columns
-        assert sum(bool(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d ", one)) for one in lines) == 2
-
-
-@pytest.mark.usefixtures("terminal")
 def test_an_error_says_its_fix_in_the_palette(kds_call: Run) -> None:
     err = kds_call("nosuch", "thing").err
     assert err.startswith("\x1b[1;31mkds:\x1b[0m no such command")
@@ -94,11 +81,3 @@ def test_a_pipe_gets_what_was_stored_spelt_out(fitted_workspace: Path, kds_spawn
         told = done.out + done.err
         assert "safe" in told or command[0] == "context"
         assert not set("\x1b\x07\x9b\u202e") & set(told), command
-
-
-def test_a_terminal_gets_colours_and_none_that_hides_text() -> None:
-    assert spelt("\x1b[1;36mPLAN\x1b[0m \x1b[38;5;8mgrey\x1b[m") == (
-        "\x1b[1;36mPLAN\x1b[0m \\u001b[38;5;8mgrey\x1b[m"
-    )
-    assert spelt("\x1b[8mhidden") == "\\u001b[8mhidden"
-    assert spelt("\x1b[32mok", colours=False) == "\\u001b[32mok"

@@ -80,19 +80,6 @@ def test_a_look_makes_no_workspace_and_starts_nothing_there(
     assert started == []
 
 
-@pytest.mark.usefixtures("place")
-def test_one_that_cannot_be_started_costs_a_line(
-    kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def start(root: str) -> bool:
-        raise OSError(12, "Cannot allocate memory")
-
-    monkeypatch.setattr("kds.cli.base.start_service", start)
-    result = kds_call("route", "Add a map", "--json")
-    assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
-    assert result.err == "kds: the service was not started: Cannot allocate memory\n"
-
-
 def test_a_service_is_starting_while_it_is_on_its_way_and_is_not_started_twice(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

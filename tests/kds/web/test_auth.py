@@ -3,14 +3,12 @@
 import html
 import os
 import re
-import sys
 from itertools import product
 from pathlib import Path
 
 import httpx
 import pytest
 
-from kds.service.security import neighbour_is_trusted
 from kds.web.auth import LINK_S, Visitors
 
 from .conftest import Site, Visitor
@@ -76,26 +74,6 @@ def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
             assert answer.status_code == 403
             assert "another user" in answer.text
     assert visitor.get(pages[1]).is_success
-
-
-ROWS = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
-   0: {here}:A3EC {here}:9DB3 01 00000000:00000000 00:00000000 00000000 {uid}
-"""
-
-
-@pytest.mark.parametrize("prefix", ["", "0000000000000000FFFF0000"])
-@pytest.mark.parametrize(
-    ("uid", "port", "trusted"),
-    [(0, 41964, True), (12345678, 41964, False), (12345678, 41965, True)],
-)
-def test_the_system_says_whose_connection_it_is(
-    tmp_path: Path, prefix: str, uid: int, port: int, trusted: bool
-) -> None:
-    here = f"{prefix}{int.from_bytes(bytes((127, 0, 0, 1)), sys.byteorder):08X}"
-    (tmp_path / "tcp").write_text(ROWS.format(here=here, uid=uid))
-    tables = (tmp_path / "none", tmp_path / "tcp")
-    ends = ("127.0.0.1", port), ("127.0.0.1", 40371)
-    assert neighbour_is_trusted(*ends, tables=tables) is trusted
 
 
 @pytest.mark.parametrize("csrf", [None, "", "x", "é" * 43])

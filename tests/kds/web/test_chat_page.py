@@ -250,15 +250,3 @@ def test_a_skill_or_a_prompt_file_is_run_without_a_model_and_without_javascript(
     page.get_by_role("button", name="Send").click()
     offers(page).click()
     assert f"for {WISH}." in page.locator("#tail pre").inner_text()
-
-
-def test_no_button_is_for_what_only_the_model_or_nobody_may_start(
-    browser: Any, skill: Path
-) -> None:
-    for line in ("user-invocable: false\n", "disable-model-invocation: true\n"):
-        skill.write_text(NOTES.format(more=line))
-        say(browser, WISH)
-        assert not offers(browser).count()
-    skill.write_text(NOTES.format(more=""))
-    say(browser, WISH)
-    offers(browser).wait_for()

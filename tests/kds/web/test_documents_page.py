@@ -1,9 +1,7 @@
 """The page of documents."""
 
 import io
-import re
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import pytest
 
 from kds.documents import uploads
 
-from ...effort import PATIENCE_S
 from ..readers.document_files import pdf_bytes
 from .conftest import Site, Visitor, Windows
 from .test_every_page import found_by_axe
@@ -27,9 +24,6 @@ AGREEMENT = b"""\
 
 If the Determination Date is not a Business Day, it is the next one.
 """
-
-READ = re.compile("(Read|unchanged): agreement.md")
-"""Another test may have sent it before."""
 
 
 def dropped(visitor: Visitor, name: str = "agreement.md", content: bytes = AGREEMENT) -> str:
@@ -148,26 +142,6 @@ def test_a_citation_opens_the_document_at_the_passage_and_marks_it(
         visitor.send_form("/documents/remove", document=document)
 
 
-def test_what_stands_on_two_pages_is_opened_at_the_page_that_is_cited(
-    visitor: Visitor, new_page: Any
-) -> None:
-    same = [FEE, *FILLER[:10]]
-    pages = [["# Fees", *same, *FILLER[20:]], ["# Costs", *same, *FILLER[10:20]]]
-    assert "Read: twice.pdf" in dropped(visitor, "twice.pdf", pdf_bytes(pages, title="Fees"))
-    page = new_page(at="/documents?q=what+is+the+servicing+fee")
-    links = page.locator("article", has_text=FEE).locator(".row a")
-    for at in range(2):
-        cited = links.nth(at).inner_text()
-        links.nth(at).click()
-        assert FEE in " ".join(page.locator("#cited").inner_text().split())
-        shown = page.locator("#text").inner_text()
-        assert ("(p. 2)" in cited) == ("page 2" in shown) == ("Costs" in shown)
-        page.go_back()
-    page.locator("tr", has_text="twice.pdf").locator("summary").click()
-    page.locator("tr", has_text="twice.pdf").get_by_role("button", name="Take it out").click()
-    page.get_by_text("is taken out").wait_for()
-
-
 SLOW = """\
 import sys, time
 from pathlib import Path
@@ -235,23 +209,6 @@ def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
         row.get_by_role("button", name="Take it out").click()
         page.get_by_text("is taken out").wait_for()
         page.goto(f"{site.url}/documents")
-
-
-def test_no_page_says_what_became_of_files_and_that_they_are_being_read(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown, run = threading.Event(), uploads.ReadingJob._run
-
-    def lingering(job: uploads.ReadingJob, work: Any) -> None:
-        run(job, work)
-        shown.wait(PATIENCE_S)
-
-    monkeypatch.setattr(uploads.ReadingJob, "_run", lingering)
-    page = visitor.send_form("/documents/add", files={"file": ("linger.md", b"# Linger\n")}).text
-    while "Read: linger.md" not in page:
-        page = visitor.get("/documents").text
-    shown.set()
-    assert 'id="reading"' not in page
 
 
 def test_what_is_too_large_is_refused_in_words_on_the_page(

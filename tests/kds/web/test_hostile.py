@@ -9,6 +9,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from kds.web.rendering import as_html
+
 from ...agents.openai_server import FakeProvider, Text
 from .conftest import Site, Visitor
 from .furnished import archive
@@ -151,6 +153,21 @@ def test_nothing_that_a_model_says_or_a_long_chat_shows_runs(
         page.locator("#tail:not(:has(.running))").wait_for()
     assert page.locator("#turns script, #turns img, #turns iframe, #turns style").count() == 0
     assert page.url.startswith(site.url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n" + "(" * 501 + "\n```",
+        "|".join("a" * 102) + "\n" + "|".join("-" * 102) + "\n" + "a\n" * 1000,
+        "*a*" * 20_000,
+    ],
+    ids=["code", "table", "emphasis"],
+)
+def test_markdown_that_would_take_seconds_to_render_is_shown_as_it_stands(text: str) -> None:
+    made = as_html(text)
+    assert not any(tag in made for tag in ("<span", "<table", "<em>"))
+    assert len(made) < len(text) + 250
 
 
 def test_what_a_query_says_stays_text(

@@ -60,18 +60,6 @@ def test_nothing_is_kept_about_a_person_before_consent_nor_after_it_is_taken_bac
     assert MARKER.encode() not in bytes_below(site)
 
 
-def test_a_file_of_what_was_taught_that_does_not_load_is_told(site: Site, visitor: Visitor) -> None:
-    chat = visitor.send_form("/chat/send", message="I want to add a FAB button").url
-    path = site.workspace.brain / "learned.yaml"
-    before = path.read_bytes() if path.exists() else None
-    path.write_text("examples: [")
-    try:
-        assert "learned.yaml" in visitor.get("/memory").text
-        assert visitor.get(str(chat)).status_code == 200
-    finally:
-        path.unlink() if before is None else path.write_bytes(before)
-
-
 def test_the_memory_is_cleaned_up_examined_and_its_index_made_anew(
     site: Site, visitor: Visitor
 ) -> None:

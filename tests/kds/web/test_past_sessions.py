@@ -1,7 +1,6 @@
 """The page's search also finds what was said in sessions of assistants."""
 
 import shutil
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -86,15 +85,3 @@ def test_a_team_is_shown_nobodys_sessions(
         site.stop()
     assert 'id="found"' in answer.text
     assert HEADING not in answer.text
-
-
-def test_a_catalogue_of_a_newer_version_is_told_below_what_the_workspace_has(
-    imported: Path, visitor: Visitor
-) -> None:
-    assert HEADING in visitor.get(ASKED).text
-    with closing(sqlite3.connect(imported / "catalogue.db")) as connection:
-        connection.execute("PRAGMA user_version = 999")
-    answer = visitor.get(ASKED)
-    assert answer.status_code == 200
-    assert 'id="found"' in answer.text
-    assert "catalogue.db" in answer.text

@@ -13,7 +13,6 @@ from ...agents.openai_server import FakeProvider, Stall
 from ...effort import PATIENCE_S
 from ..service.conftest import wait_until
 from .conftest import Site, Visitor
-from .furnished import archive
 
 FAB = "I want to add a FAB button"
 HTMX = {"HX-Request": "true"}
@@ -72,24 +71,6 @@ def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> 
         assert visitor.send_form(path, **fields).status_code == 404
     assert visitor.send_form("/chat/bring-back", erased=name).status_code == 404
     assert visitor.get("/chat/answer", params={"telling": name}).status_code == 204
-
-
-def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
-    texts = [f"message number {number}" for number in range(1, 121)]
-    file = archive(("long", "Long", texts))
-    visitor.send_form("/chat/import", files={"file": ("long.json", file)})
-    page = visitor.get("/chat", params={"session": "long"})
-    assert page.text.count('class="line ') == 50
-    assert "message number 120<" in page.text
-    assert "message number 70<" not in page.text
-    before = visitor.get("/chat", params={"session": "long", "before": 71}, headers=HTMX)
-    assert before.text.count('class="line ') == 50
-    assert "<html" not in before.text
-    assert "message number 21<" in before.text
-    assert "before=21" in before.text
-    first = visitor.get("/chat", params={"session": "long", "before": 21})
-    assert first.text.count('class="line ') == 20
-    assert "Earlier messages" not in first.text
 
 
 def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:
