@@ -219,7 +219,7 @@ def forget_and_die(place: Workspace, deleted: int, launchers: Path) -> None:
 
 
 @pytest.mark.parametrize("deleted", [0, 1, 3, 6])
-def test_a_kill_between_backup_and_deletion_loses_nothing(
+def test_a_kill_between_backup_and_deletion_loses_nothing_and_the_next_one_goes_on(
     place: Workspace, deleted: int, launchers: Path
 ) -> None:
     before = contents(place)
@@ -231,15 +231,8 @@ def test_a_kill_between_backup_and_deletion_loses_nothing(
         if kind_of(name) and not name.startswith("memory.db"):
             assert after[name] == content
     assert remembered(place) == (f"The {SECRET} page",)
-
-
-def test_an_interrupted_forgetting_is_finished_by_the_next(
-    place: Workspace, launchers: Path
-) -> None:
-    forget_and_die(place, 3, launchers)
-    assert still_holding(place)
+    forget_and_die(place, deleted, launchers)
     assert forget(place).backup
-    assert not survey(place).files
     assert still_holding(place) == []
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import kds
-
 from .conftest import Run, data, refused
 
 SAID = "I want to add a telescope panel"
@@ -33,12 +31,6 @@ def written(root: Path, files: dict[str, str]) -> None:
         (root / name).write_text(text)
 
 
-def linked_rules(root: Path) -> None:
-    written(root, {"rules": "/*\n"})
-    (root / RULES).unlink(missing_ok=True)
-    (root / RULES).symlink_to(root / "rules")
-
-
 def added_by_force(name: str) -> Callable[[Path], None]:
     def add(root: Path) -> None:
         written(root, {RULES: "/*\n", name: ""})
@@ -54,7 +46,6 @@ WAYS = {
     "rules above": {".gitignore": "*\n!kds-brain/\n!kds-brain/**\n", RULES: "# nothing\n"},
     "exclude file": {".git/info/exclude": "!kds-brain/**\n", RULES: ""},
     "a claim to be a repository": {RULES: "!*\n", "kds-brain/.git": "gitdir: /nowhere\n"},
-    "linked rules": linked_rules,
     "added by force": added_by_force("kds-brain/memory.db"),
     "a conversation added by force": added_by_force("kds-brain/work/workspace.json"),
 }
@@ -101,25 +92,6 @@ def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
     assert "rm -r --cached conversation-context.jsonl" in said
     git(fitted_workspace / "kds-brain", "rm", "-r", "--cached", "conversation-context.jsonl")
     assert kds_call("route", "Make it purple").err == ""
-
-
-def test_a_folder_without_rules_gets_them_in_a_worktree_and_in_a_submodule_too(
-    tmp_path: Path, fitted_brain: Path
-) -> None:
-    inner, outer = tmp_path / "inner", tmp_path / "outer"
-    for folder in (inner, outer):
-        folder.mkdir()
-        git(folder, "init", "-q")
-        git(folder, "commit", "-q", "--allow-empty", "-m", "begin")
-    git(outer, "submodule", "add", "-q", str(inner), "part")
-    git(outer, "worktree", "add", "-q", str(tmp_path / "tree"))
-    for place in (outer / "part", tmp_path / "tree"):
-        shutil.copytree(fitted_brain, place / "kds-brain", dirs_exist_ok=True)
-        (place / "kds-brain" / ".gitignore").unlink(missing_ok=True)
-        kds.Router.open(place).route(SAID)
-        assert "conversation" not in git(place, "status", "--porcelain", "-uall")
-        written(place, OWN_RULES)
-        assert any("not remembered" in note for note in kds.Router.open(place).route(SAID).why)
 
 
 @pytest.mark.parametrize(

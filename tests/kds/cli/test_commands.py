@@ -199,23 +199,6 @@ def test_files_that_are_wrong_are_told_with_all_their_problems(
     routed = kds_call("route", "Add a footer", "--json")  # it goes on without that file
     assert data(routed)["agent"] == "work-planner"
     assert f"{path}:3: unknown key 'descripton'" in routed.err
-    path.unlink()
-    for file, text, line, hint in (
-        ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
-        ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
-    ):
-        path = workspace / "kds-brain" / file
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        (problem,) = data(kds_call("rules", "check", "--json"), BAD_INPUT)["error"]["problems"]
-        assert problem["where"] == f"{path}:{line}"
-        assert hint in problem["hint"]
-        path.unlink()
-    path = workspace / "fab.dialogue.yaml"
-    path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
-    refused(
-        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
-    )
 
 
 def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:

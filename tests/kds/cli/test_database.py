@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -155,19 +154,6 @@ def test_an_import_that_was_killed_goes_on_when_it_is_repeated(
         assert stored()[0] < 61
         assert kds_call("memory", "import", "all.json").code == 0
         assert stored() == (61, 2 + 60 * 40)
-
-
-def test_a_message_is_routed_while_the_database_is_away(
-    kds_call: Run, named: str, fitted_workspace: Path, outage: Callable[[bool], None]
-) -> None:
-    outage(True)
-    routed = kds_call("route", "I want to add a FAB button")
-    assert routed.code == 0
-    assert "1 not stored yet, and lost when this process ends" in routed.err
-    outage(False)
-    assert kds_call("route", "Add a dark mode").err == ""
-    entries = data(kds_call("context", "load", "--json"))["entries"]
-    assert [one["user_message"] for one in entries] == ["Add a dark mode"]
 
 
 def test_a_token_is_printed_once_listed_revoked_and_audited_and_a_removal_asked_for_twice(

@@ -1,8 +1,6 @@
 """The command line of people who are logged in at a team's service: real processes, a real one."""
 
 import io
-import os
-import re
 import shutil
 import signal
 import socket
@@ -25,6 +23,7 @@ from kds.service.team_client import Login, keep_login, login_path, read_login
 from ...agents.openai_server import FakeProvider
 from ...effort import PATIENCE_S
 from ..conftest import FAB, Run, data, refused
+from ..service.conftest import TeamProcess, wait_until
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -36,24 +35,14 @@ def service(
     """The address of a service that people share, in a process of its own."""
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(fitted_brain, folder / "kds-brain")
-    environ = {**os.environ, "KDS_DATABASE": shared_url, "KDS_DATABASE_PROJECT": "shop",
-               "KDS_MEMORY": "on", "KDS_HOME": str(folder)}  # fmt: skip
-    command = [str(launchers / "kds"), "serve", "--team", "127.0.0.1:0", "--no-socket"]
-    with subprocess.Popen(
-        command, env=environ, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
-    ) as process:
-        assert process.stderr is not None
-        said = b""
-        while b"started: " not in said:
-            said = process.stderr.readline()
-            assert said, "the service ended"
-        drain = threading.Thread(target=process.stderr.read)
-        drain.start()
-        found = re.search(rb"pid (\d+); at (http://127\.0\.0\.1:\d+)", said)
-        assert found is not None
-        yield found[2].decode()
-        os.kill(int(found[1]), signal.SIGTERM)
-        drain.join()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KDS_DATABASE", shared_url)
+        patch.setenv("KDS_DATABASE_PROJECT", "shop")
+        patch.setenv("KDS_MEMORY", "on")
+        process = TeamProcess(launchers, folder)
+    yield f"http://{process.place}"
+    process.end(signal.SIGTERM)
+    wait_until(lambda: process.ended)
 
 
 @pytest.fixture

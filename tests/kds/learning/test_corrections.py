@@ -27,19 +27,12 @@ def clock() -> MinuteClock:
 in_files = pytest.mark.parametrize("either_engine", ["files"], indirect=True)
 
 
-def test_ordinary_turns_and_learning_that_is_off_leave_nothing(
-    place: Workspace, kept: Kept, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
     here = Conversations.open(place)
     for message in ("I want to add a FAB button", "Make it purple", "No, that's wrong"):
         here.route(message)
     assert kept() == (None, None)
     assert not list(place.brain.glob("lear*"))
-    monkeypatch.setenv("KDS_LEARNING", "off")
-    here = Conversations.open(place)
-    here.route(DASHBOARD)
-    here.route("I meant plan it")
-    assert Learning(place).events.load().events == ()
 
 
 def test_the_same_correction_is_offered_once_and_changes_nothing_by_itself(

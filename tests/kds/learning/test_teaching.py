@@ -68,15 +68,9 @@ def test_what_can_be_no_example_says_why(place: Workspace, kept: Kept) -> None:
     assert kept() == before
 
 
-def test_a_secret_is_marked_and_an_example_of_an_intent_that_nobody_has_is_a_warning(
+def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
     place: Workspace, learned: LockedText
 ) -> None:
-    done = teach(place, f"polish the dashboard page with {TOKEN}", "EXECUTE")
-    assert done.redacted
-    assert "[secret: " in done.example.text
-    files = [path for path in place.brain.rglob("*") if path.is_file()]
-    assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
-    assert Learning(place).undo_last().id == done.example.id
     learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
     [warning] = kds.Router.open(place, log=False).warnings
     assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning

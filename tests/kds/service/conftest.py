@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -116,6 +117,38 @@ class Running:
             self.service.run()
         except Exception as error:  # noqa: BLE001  # handed to the test
             self.error = error
+
+
+class TeamProcess:
+    """A `kds serve --team` in a folder of its own, as on a machine of its own."""
+
+    def __init__(self, launchers: Path, folder: Path) -> None:
+        self._folder = folder
+        self._log = folder / "log"
+        command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, "--team", "0", "--drain", "3s"], cwd=folder, stdout=log, stderr=log,
+                env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
+            )  # fmt: skip
+
+    @property
+    def place(self) -> str:
+        """Host and port, once it answers."""
+        wait_until(lambda: "http://" in self._log.read_text() or self._process.poll() is not None)
+        said = self._log.read_text()
+        assert "http://" in said, said
+        return said.partition("http://")[2].split(",")[0].split()[0]
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def end(self, by: signal.Signals) -> None:
+        """Ask it to: the process is a fork, and not the one that was started."""
+        if not self.ended:
+            state = json.loads((self._folder / "kds" / "service.json").read_text())
+            os.kill(state["pid"], by)
 
 
 def socket_client(root: Path, address: ServiceAddress | None = None) -> httpx.Client:

@@ -4,7 +4,6 @@ Skipped where the program `haproxy` is not installed, and where `openssl` is not
 certificate.
 """
 
-import json
 import os
 import shutil
 import signal
@@ -23,7 +22,7 @@ import pytest
 from kds.brain.store.team import Team
 
 from ...effort import PATIENCE_S
-from .conftest import wait_until
+from .conftest import TeamProcess, wait_until
 from .talking import FAB, Talk, expanded, heard
 
 PROGRAM = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin")
@@ -33,38 +32,6 @@ pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed"),
     pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
 ]
-
-
-class Process:
-    """A `kds serve --team` in a folder of its own, as on a machine of its own."""
-
-    def __init__(self, launchers: Path, folder: Path) -> None:
-        self._folder = folder
-        self._log = folder / "log"
-        command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [*command, "--team", "0", "--drain", "3s"], cwd=folder, stdout=log, stderr=log,
-                env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
-            )  # fmt: skip
-
-    @property
-    def place(self) -> str:
-        """Host and port, once it answers."""
-        wait_until(lambda: "http://" in self._log.read_text() or self._process.poll() is not None)
-        said = self._log.read_text()
-        assert "http://" in said, said
-        return said.partition("http://")[2].split(",")[0].split()[0]
-
-    @property
-    def ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def end(self, by: signal.Signals) -> None:
-        """Ask it to: the process is a fork, and not the one that was started."""
-        if not self.ended:
-            state = json.loads((self._folder / "kds" / "service.json").read_text())
-            os.kill(state["pid"], by)
 
 
 class Balancer:
@@ -124,11 +91,11 @@ def services(
     new_workspace: Callable[[], Path],
     url: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[list[Process]]:
+) -> Iterator[list[TeamProcess]]:
     monkeypatch.setenv("KDS_DATABASE", url)
     monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
     monkeypatch.setenv("KDS_MEMORY", "on")
-    both = [Process(launchers, new_workspace()) for _ in range(2)]
+    both = [TeamProcess(launchers, new_workspace()) for _ in range(2)]
     yield both
     for one in both:
         one.end(signal.SIGINT)  # at once
@@ -136,7 +103,7 @@ def services(
 
 
 @pytest.fixture
-def balancer(services: list[Process]) -> Iterator[Balancer]:
+def balancer(services: list[TeamProcess]) -> Iterator[Balancer]:
     with tempfile.TemporaryDirectory(
         prefix="kds-", dir="/tmp"
     ) as folder:  # a socket's name is short
@@ -146,7 +113,7 @@ def balancer(services: list[Process]) -> Iterator[Balancer]:
 
 
 def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
-    balancer: Balancer, services: list[Process], team: Team, outage: Callable[[bool], None]
+    balancer: Balancer, services: list[TeamProcess], team: Team, outage: Callable[[bool], None]
 ) -> None:
     with balancer.client(team.make_token("acme", "ann")) as ann:
         assert expanded(ann, FAB) == FAB
@@ -195,7 +162,7 @@ def test_too_many_requests_of_a_token_are_refused_and_those_of_others_are_not() 
 
 
 def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
-    balancer: Balancer, services: list[Process], team: Team
+    balancer: Balancer, services: list[TeamProcess], team: Team
 ) -> None:
     token = team.make_token("acme", "ann")
     with ExitStack() as stack:

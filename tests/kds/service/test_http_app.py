@@ -48,20 +48,6 @@ def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
     assert entry["session_id"] is None
 
 
-def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.Client) -> None:
-    before = client.get("/healthz").json()
-    route(client, PLAN, log=False)
-    health = client.get("/healthz").json()
-    assert health["status"] == "ok"
-    assert health["turns"] == before["turns"] + 1
-    assert health["uptime_s"] > 0
-    assert health["rss_bytes"] is None or health["rss_bytes"] > 2**20
-    served = {one["root"]: one for one in health["workspaces"]}
-    assert served.keys() >= {str(w.root) for w in service.workspaces}
-    reload = served[str(service.workspaces[0].root)]["reload"]
-    assert reload == {"count": 0, "at": None, "error": None}
-
-
 def test_a_chunked_body_beyond_the_limit_is_refused(client: httpx.Client) -> None:
     chunks = (b"a" * 100_000 for _ in range(20))
     reply = client.post("/route", content=chunks, headers={"Content-Type": "application/json"})

@@ -87,21 +87,6 @@ def test_a_service_that_cannot_start_lets_go_and_one_with_broken_prompts_starts(
         wait_until(lambda: client.get("/healthz").json()["status"] == "ok")
 
 
-def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> None:
-    with running_for_user(folder, options=ServiceOptions(unix_socket=False)) as service:
-        assert not service.address.socket_path.exists()
-        state = json.loads(service.address.state_path.read_bytes())
-        assert state["socket"] is None
-        assert state["pid"] == os.getpid()
-        assert state["http"]["host"] == "127.0.0.1"
-        headers = {"Authorization": f"Bearer {service.address.token_path.read_text().strip()}"}
-        reply = httpx.post(
-            f"{state['http']['url']}/route", json=PLAN, headers=headers, timeout=PATIENCE_S
-        )
-        assert reply.json()["intent"] == "PLAN"
-    assert left_behind() == set()
-
-
 Process = Callable[..., subprocess.Popen[str]]
 
 

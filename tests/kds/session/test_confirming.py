@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-import kds
 from kds.forget import backups
 
 from ...agents.openai_server import Text
@@ -31,20 +29,6 @@ def test_a_yes_does_it_in_another_process(chat: Chat, yes: str) -> None:
     assert (answer.turn.message, answer.turn.intent) == (COMMIT, "COMMIT")
     assert chat.model.asked[0].messages[0]["content"].startswith("# Commit handler")
     assert chat.open().work.confirm is None
-
-
-@on_server
-def test_a_yes_does_it_on_another_machine_once(
-    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
-    chat.model.play(Text("committed"))
-    chat.open().ask(COMMIT)
-    with kds.Session.open(tmp_path) as elsewhere:
-        answer = elsewhere.ask("yes")
-    assert (answer.text, answer.turn.intent) == ("committed", "COMMIT")
-    again = chat.open().ask("yes")
-    assert [reply.agent for reply in again.replies] != ["commit-handler"]
 
 
 @on_server

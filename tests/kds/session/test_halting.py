@@ -1,6 +1,5 @@
 """A correction halts the work in progress; what was said until then is kept."""
 
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,6 @@ from ...effort import PATIENCE_S
 from .conftest import Chat, whole
 
 DARK = "I want to add dark mode"
-WRONG = "Use toggle switch, not button"
 PLAN_AND_TEST = "Add a login form and then run the tests"
 
 
@@ -21,24 +19,6 @@ def threads() -> Iterator[ThreadPoolExecutor]:
     pool = ThreadPoolExecutor(8)
     yield pool
     pool.shutdown(wait=False)  # the sessions, which end what runs, are closed after this
-
-
-def test_a_correction_halts_an_agent_that_says_nothing(
-    chat: Chat, threads: ThreadPoolExecutor
-) -> None:
-    chat.model.play(Slow(), Text("a toggle, then"))
-    session = chat.open()
-    asking = threads.submit(session.ask, DARK)
-    assert chat.model.wait_asked()
-    correction = session.ask(WRONG)
-    halted = asking.result(PATIENCE_S)
-    assert halted.halted
-    assert halted.error is None
-    assert halted.handoffs == ()
-    assert correction.turn.intent == "CORRECT"
-    assert correction.text == "a toggle, then"
-    assert correction.stopped is not None
-    assert correction.stopped.agents == ("work-planner",)
 
 
 def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
@@ -66,29 +46,6 @@ def test_to_stop_iterating_halts_the_agent(chat: Chat) -> None:
     assert speaker == "work-planner"
     assert said.endswith("[halted]")
     assert session.work.rest == ()
-
-
-def test_a_correction_in_another_process_drops_what_is_left(
-    chat: Chat, threads: ThreadPoolExecutor
-) -> None:
-    here, there = chat.open(), chat.open()
-    chat.model.play(Stall("1. Write"), Text("sorry"))
-    corrected = threading.Event()
-
-    def plan(request: object) -> Text:
-        assert corrected.wait(PATIENCE_S)
-        return Text("a plan")
-
-    chat.model.play(plan, Text("sorry"))
-    asking = threads.submit(here.ask, PLAN_AND_TEST)
-    assert chat.model.wait_asked()
-    correction = there.ask("No, that is the wrong form")
-    corrected.set()
-    answer = asking.result(PATIENCE_S)
-    assert correction.stopped is not None
-    assert correction.stopped.dropped == ("TEST",)
-    assert [reply.agent for reply in answer.replies] == ["work-planner"]
-    assert "halted from outside: what was left was dropped" in answer.notes
 
 
 def test_closing_a_session_halts_what_runs(chat: Chat, threads: ThreadPoolExecutor) -> None:

@@ -132,20 +132,6 @@ def missed_by_keyboard(page: Any, *, whole: bool) -> list[str]:
     return [*faults, *(f"not reached: {one}" for one in missed)]
 
 
-def test_the_keyboard_alone_does_what_it_reaches(
-    places: dict[str, str], new_page: Callable[..., Any]
-) -> None:
-    page = new_page(at=places["documents"])
-    for _ in range(50):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('.confirm summary')"):
-            break
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.get_by_text("is taken out").wait_for()
-
-
 def test_every_page_is_read_on_a_small_screen_and_without_javascript(
     site: Site, places: dict[str, str], new_page: Callable[..., Any]
 ) -> None:

@@ -11,7 +11,6 @@ from kds.web import chat_page
 
 from ...agents.openai_server import FakeProvider, Stall
 from ...effort import PATIENCE_S
-from ..service.conftest import wait_until
 from .conftest import Site, Visitor
 
 FAB = "I want to add a FAB button"
@@ -71,21 +70,6 @@ def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> 
         assert visitor.send_form(path, **fields).status_code == 404
     assert visitor.send_form("/chat/bring-back", erased=name).status_code == 404
     assert visitor.get("/chat/answer", params={"telling": name}).status_code == 204
-
-
-def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:
-    attendance, url = site.service._workspaces.attendance, site.url
-
-    def grow_idle() -> None:
-        wait_until(lambda: attendance._present == 0)
-        attendance._last -= 100
-
-    grow_idle()
-    assert visitor.get("/alive").status_code == 204
-    assert attendance.idle_s() < 50
-    grow_idle()
-    assert httpx.get(f"{url}/alive").status_code == 401
-    assert attendance.idle_s() >= 100
 
 
 def test_what_was_erased_comes_back_once_and_not_later(
