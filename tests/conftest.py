@@ -1,7 +1,4 @@
-"""What holds for every test: no network, a home of its own, no workspace from outside.
-
-A test that hangs fails, and so does a run that leaves a socket open.
-"""
+"""What holds for every test: no network, a home of its own, no workspace from outside."""
 
 import gc
 import ipaddress
@@ -13,8 +10,6 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +74,6 @@ OUTSIDE = (
 )
 """Variables of whoever runs the tests that would change what they see."""
 
-HANG_S = 900
-"""Seconds after which a test hangs: the longest takes one minute, on a busy machine some."""
-
-LOOK_S = 0.5
-CLOSING_LOOKS = 120
-"""Looks for open sockets, so far apart, until those that remain are left for good."""
-
-
 SLOW = ("tests/test_docs.py", "tests/kds/web/test_every_page.py")
 """Files with tests of ten seconds: begun last, one of them would run alone in the end."""
 
@@ -150,23 +137,6 @@ def _is_local(address: Any) -> bool:
         return host == "localhost"
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """End a test that hangs, with all its fixtures; pytest shows where it hung."""
-    if not hasattr(signal, "setitimer"):
-        return (yield)
-
-    def ring(*_: object) -> None:
-        raise AssertionError(f"the test was not done after {HANG_S} s")
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, HANG_S)
-    try:
-        return (yield)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 # What the tests import stays, a million objects: the collector need not go through them again and
 # again while they are loaded, nor later.
 gc.disable()
@@ -177,40 +147,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _nothing_left_open() -> Iterator[None]:
-    """At the end of a run no socket is open, and none was dropped unclosed.
-
-    pytest makes errors of the warnings that the collection of garbage brings up. The connections
-    of models stay open for the next question, until the process ends: here, that is now.
-    """
-    yield
-    if http := sys.modules.get("kds.agents.models"):
-        http.close_clients()
-    patience = threading.Event()
-    for _ in range(CLOSING_LOOKS):
-        if not (left := _open_sockets()):
-            return
-        patience.wait(LOOK_S)  # the threads of fake servers end by themselves
-    pytest.fail(f"sockets were left open: {left}")
-
-
-def _open_sockets() -> list[socket.socket]:
-    gc.collect()
-    every = (one for one in gc.get_objects() if issubclass(type(one), socket.socket))
-    return [one for one in every if one.fileno() != -1 and not _is_loops_own(one)]
-
-
-def _is_loops_own(one: socket.socket) -> bool:
-    """An event loop wakes itself by a pair of sockets; schemathesis keeps one until the end."""
-    if one.family != getattr(socket, "AF_UNIX", None):
-        return False
-    try:
-        return not one.getsockname() and not one.getpeername()
-    except OSError:  # it listens, or the other end has gone
-        return False
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """A model from its name: which client, with which key, and what is said when there is none."""
 
-import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
-from kds.agents.models import LazyModel, model_error, model_label, model_secrets
+from kds.agents.models import model_error, model_label, model_secrets
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
@@ -159,25 +158,6 @@ def test_a_name_that_is_none_is_explained() -> None:
         assert "secret" not in str(caught.value)
 
 
-def test_a_model_has_a_name_before_it_is_loaded() -> None:
-    names = {
-        None: None, "openai:gpt-5-mini": "gpt-5-mini", "ollama:llama3:8b": "llama3:8b",
-        "http://me:secret@127.0.0.1:8080/v1#tiny": "tiny",
-        "http://me:secret@127.0.0.1:8080/v1": "127.0.0.1",
-    }  # fmt: skip
-    for name, label in names.items():
-        assert LazyModel(ModelSettings(name=name)).label == label
-    assert LazyModel(ModelSettings(base_url="http://127.0.0.1:8080/v1")).label == "127.0.0.1"
-
-
-ASKING = """
-from kds.agents import load_chat_model
-from kds.brain.settings import ModelSettings
-model = load_chat_model(ModelSettings(name="{url}#fake"))
-print(model.invoke("hello").content)
-"""
-
-
 def test_a_prompt_is_not_sent_on_to_another_host(
     model: BaseChatModel, provider: FakeProvider
 ) -> None:
@@ -195,11 +175,3 @@ def test_a_prompt_is_not_sent_on_to_another_host(
     anthropic = load_chat_model(settings, environ={})
     assert isinstance(anthropic, ChatAnthropic)
     assert anthropic._client._client.follow_redirects is False
-
-
-def test_the_connections_of_models_are_closed_when_the_process_ends(provider: FakeProvider) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "always::ResourceWarning", "-c", ASKING.format(url=provider.url)],
-        capture_output=True, text=True, timeout=PATIENCE_S, check=True,
-    )  # fmt: skip
-    assert (done.stdout, done.stderr) == ("ok\n", "")

@@ -1,13 +1,10 @@
-"""Memory and documents as LangChain retrievers: LangChain's own suite, and what is particular."""
+"""Memory and documents as LangChain retrievers."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
-from langchain_core.retrievers import BaseRetriever
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retrievers import DocumentRetriever, MemoryRetriever
 from kds.brain.documents.store import DocumentStore
@@ -83,35 +80,3 @@ def test_a_document_may_be_preferred_or_be_the_only_one(documents: DocumentStore
     assert {one.metadata["title"] for one in only.invoke("fee")} == {"The Notice"}
     with pytest.raises(StoreError):
         DocumentRetriever(documents=documents, scope="nowhere").invoke("fee")
-
-
-class Standards(RetrieversIntegrationTests):
-    """LangChain's own suite, for a retriever over one of the stores above."""
-
-    kind: ClassVar[type[BaseRetriever]]
-    store: ClassVar[str]
-    retriever_query_example = ""
-
-    @pytest.fixture(autouse=True)
-    def _opened(self, request: pytest.FixtureRequest) -> None:
-        self.opened = request.getfixturevalue(self.store)
-
-    @property
-    def retriever_constructor(self) -> type[BaseRetriever]:
-        return self.kind
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {self.store: self.opened, "k": 2}
-
-
-@pytest.mark.anyio
-class TestMemoryStandards(Standards):
-    kind, store = MemoryRetriever, "memory"
-    retriever_query_example = "which port does staging use"
-
-
-@pytest.mark.anyio
-class TestDocumentStandards(Standards):
-    kind, store = DocumentRetriever, "documents"
-    retriever_query_example = "what fee is due with a notice"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 
 from kds.agents import router_runnable
 from kds.brain.errors import MessageError
@@ -59,15 +59,6 @@ def test_a_batch_runs_in_order_and_a_stream_gives_one_turn(router: Runnable[Any,
     more = asyncio.run(router.abatch(list("ij")))
     assert more[-1].expanded == f"{turns[-1].expanded} > i > j"
     assert [turn.message for turn in router.stream("hello")] == ["hello"]
-
-
-def test_it_composes_on_both_sides(router: Runnable[Any, Turn]) -> None:
-    chain = RunnableLambda(str.strip) | router | RunnableLambda(lambda turn: turn.message.upper())
-    assert chain.invoke("  hello ") == "HELLO"
-    prompted = ChatPromptTemplate.from_messages([("human", "add {x}")]) | router
-    assert prompted.invoke({"x": "a FAB"}).message == "add a FAB"
-    coerced = (lambda text: text[1:]) | router | (lambda turn: turn.message)
-    assert coerced.invoke("xhello") == "hello"
 
 
 def test_config_reaches_the_callbacks(router: Runnable[Any, Turn]) -> None:

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 from kds.transcripts.catalogue import AssistantMemory
 
 from ..effort import PATIENCE_S
-from .clients import SHARING, Client, Copilot, Opencode
+from .clients import SHARING, Client, Opencode
 from .conftest import KDS, Install, Run, await_service, logged_messages
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
@@ -142,26 +142,6 @@ def test_the_hook_starts_the_service_for_the_prompts_to_come(
     await_service(client.project)
     client.ask(FIRST)
     assert FIRST in logged_messages(client.project)
-
-
-@pytest.mark.usefixtures("service")
-@pytest.mark.parametrize("client", [Copilot.name], indirect=True)
-@pytest.mark.parametrize(
-    "wire",
-    [
-        {"COPILOT_PROVIDER_WIRE_API": "responses"},
-        {"COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_MODEL": "claude-sonnet-4.6"},
-    ],
-    ids=["responses", "messages"],
-)
-def test_copilot_brings_the_context_to_models_of_every_api(
-    client: Client, install: Install, wire: Mapping[str, str]
-) -> None:
-    install(client.name)
-    other = replace(client, more=wire)
-    assert other.ask(FIRST) == "ok"
-    other.ask(SECOND, carry_on=True)
-    assert HINT in client.model.turns[1].newest
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)

@@ -172,7 +172,7 @@ def test_copies_for_several_clients_count_once(project: Path, home: Path, write:
 def test_files_that_cannot_be_read_are_named_and_the_others_count(
     project: Path, home: Path, write: Write
 ) -> None:
-    write(".gemini/commands/bad.toml", text="description = \n")
+    write(".gemini/commands/bad.toml", text="a = " + "[" * 9_000)
     write(".claude/skills/bad/SKILL.md", "Coloured", "name: a\x1b[31mb")
     write(".claude/skills/notes/SKILL.md", "Use this: when it rains", "name: notes")
     activator = Activator.open(project, home=home)

@@ -165,11 +165,3 @@ def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path, wri
     error = kds(project, "test", str(cases)).exception
     assert "cases.yaml:2: no skill, agent or command 'shp'" in str(error)
     assert "kds skills list shows what there is" in str(error)
-
-
-def test_eval_names_the_line_of_an_entry_of_no_known_kind(tmp_path: Path) -> None:
-    file = tmp_path / "libraries.jsonl"
-    entry = {"name": "x", "kind": "tool"}
-    file.write_text("\n" + json.dumps({"id": "a", "entries": [entry], "prompts": []}), "utf-8")
-    ended = CliRunner().invoke(app, ["eval", "skills", str(file)], standalone_mode=False)
-    assert f"{file}:2: entry 1 (x): unknown kind 'tool'" in str(ended.exception)

@@ -11,7 +11,6 @@ import yaml
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate_metadata
 
-from kds.clients.generated import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
 
 from ..conftest import Run, refused
@@ -115,19 +114,6 @@ def test_files_of_others_and_edited_ones_stay_unless_forced(
     assert not Path("out/kds-work-planner/SKILL.md").exists(), "all or nothing"
     assert kds_call("export", "skills", "--to", "out", "--force").code == 0
     assert path.read_text() == original
-
-
-def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
-    workspace: Path, kds_call: Run
-) -> None:
-    path = Path("out/kds/SKILL.md")
-    kds_call("export", "skills", "--to", "out")
-    text = path.read_text()
-    older = text.replace("generator-version: ", "generator-version: 0.0.")
-    older = older.replace(digest_in(older) or "", digest_of(older))
-    path.write_bytes(older.replace("\n", "\r\n").encode())
-    assert kds_call("export", "skills", "--to", "out").code == 0
-    assert path.read_bytes() == text.encode()
 
 
 def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Run) -> None:

@@ -260,17 +260,6 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
     assert Snapshot.of(project.folder) == installed
 
 
-def test_one_way_is_enough_unless_both_are_asked_for(project: Project) -> None:
-    for arguments, hook, mcp in (
-        ((), True, False), (("--hook",), True, False), (("--mcp",), False, True),
-        (("--hook", "--mcp"), True, True),
-    ):  # fmt: skip
-        assert project.try_init("claude", *arguments).code == 0
-        assert Path(".claude/settings.json").exists() is hook
-        assert Path(".mcp.json").exists() is mcp
-        project.init("--undo")
-
-
 def test_in_a_subfolder_the_top_of_the_repository_is_named(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,16 +294,3 @@ def test_a_repository_that_somebody_else_put_above_is_not_a_project(
     monkeypatch.chdir(project.folder / "mine")
     assert project.init("claude")["project"] == f"{project.folder}/mine"
     assert not (project.folder / ".claude").exists()
-
-
-def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.rmtree("kds-brain")
-    _git("init", "-q")
-    sub = project.folder / "part"
-    sub.mkdir()
-    monkeypatch.chdir(sub)
-    done = project.init("claude", "--workspace=.")
-    assert (done["project"], done["notes"]) == (str(sub), [])
-    assert project.init("claude")["project"] == str(sub)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import refused
-from .conftest import Project, Snapshot, read
+from .conftest import Project, read
 
 BOTH = ("--hook", "--mcp")
 
@@ -104,22 +104,6 @@ def test_calls_of_tools_are_watched_where_the_settings_ask_for_it_alone(
     project.kds("config", "set", "hook.secrets", "off")
     project.init(client, "--hook")
     assert event not in read(name)["hooks"]
-
-
-@pytest.mark.parametrize("client", [*GUARDED, "opencode"])
-def test_undo_takes_that_back_to_the_byte(project: Project, client: str) -> None:
-    theirs = (
-        '{\n  // mine\n  "hooks": {"PreToolUse": [{"matcher": "Write", "hooks": [\n    ]}]}\n}\n'
-    )
-    if client in GUARDED:
-        project.write(GUARDED[client][0], theirs if client == "claude" else '{"mine": 1}')
-    project.kds("config", "set", "hook.secrets", "block")
-    before = Snapshot.of(project.folder)
-    project.init(client, "--hook")
-    project.init(client, "--hook")
-    assert Snapshot.of(project.folder).files != before.files
-    assert project.kds("init", "--undo").code == 0
-    assert Snapshot.of(project.folder) == before
 
 
 def test_the_plugin_of_opencode_watches_tools_as_the_settings_have_it(project: Project) -> None:

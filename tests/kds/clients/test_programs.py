@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.clients.table import Programs, calls_hook, calls_server, find_programs, hook_program
+from kds.clients.table import calls_hook, calls_server, hook_program
 
 
 @pytest.fixture(autouse=True)
@@ -19,28 +19,6 @@ def _install(folder: Path) -> Path:
         (folder / name).write_text("#!/bin/sh\n")
         (folder / name).chmod(0o755)
     return folder
-
-
-def test_names_do_where_they_are_on_the_path_and_a_folder_that_cannot_be_looked_into_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = _install(tmp_path / "bin")
-    monkeypatch.setenv("PATH", str(folder))
-    assert find_programs() == Programs("kds-hook", "kds", shared=True)
-    too_long = tmp_path / ("x" * 300) / "bin"
-    monkeypatch.setenv("PATH", f"{too_long}:{folder}")
-    assert find_programs().shared
-
-
-@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
-def test_an_environment_on_the_path_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
-) -> None:
-    scripts = _install(tmp_path / "my env" / "bin")
-    (tmp_path / "my env" / mark).mkdir()
-    monkeypatch.setenv("PATH", str(scripts))
-    monkeypatch.setattr("sys.executable", str(scripts / "python"))
-    assert find_programs() == Programs(f"'{scripts}/kds-hook'", f"{scripts}/kds", shared=False)
 
 
 def test_our_server_and_our_hook_are_told_from_others() -> None:

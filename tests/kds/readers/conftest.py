@@ -1,10 +1,5 @@
-"""Stores and files for the readers. `document_files` can be imported."""
-
-import sys
-from pathlib import Path
+"""Stores and files for the readers."""
 
 from ..documents.conftest import shelf, store
 
 __all__ = ["shelf", "store"]
-
-sys.path.insert(0, str(Path(__file__).parent))

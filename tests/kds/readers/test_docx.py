@@ -1,6 +1,5 @@
 """DOCX: heading styles, lists, tables; bad files are reported."""
 
-import re
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -8,13 +7,13 @@ from typing import Any
 
 import docx
 import pytest
-from document_files import headings, said
 
 from kds.brain.documents.definitions import definitions
 from kds.readers.docx import read_docx
 from kds.readers.text import DocumentError
 
 from ...effort import LINEAR, growth
+from .document_files import headings, said
 
 FILE = Path("agreement.docx")
 
@@ -42,28 +41,6 @@ def agreement() -> bytes:
     document.add_heading("Section 1.02 Other", 2)
     document.add_paragraph("The end.")
     return docx_bytes(document)
-
-
-@pytest.mark.parametrize(("heading", "title"), [("Term sheet", "Term sheet"), ("", "file")])
-def test_a_file_without_properties_is_named_by_its_first_heading_or_its_name(
-    heading: str, title: str
-) -> None:
-    document = docx.Document()
-    if heading:
-        document.add_heading(heading, 1)
-    document.add_paragraph("The rent is due on the first.")
-    packed = BytesIO()
-    with (
-        zipfile.ZipFile(BytesIO(docx_bytes(document))) as whole,
-        zipfile.ZipFile(packed, "w") as bare,
-    ):
-        for part in whole.namelist():
-            text = whole.read(part)
-            if part == "_rels/.rels":
-                text = re.sub(rb"<Relationship [^>]*core-properties[^>]*/>", b"", text)
-            if part != "docProps/core.xml":
-                bare.writestr(part, text)
-    assert read_docx(packed.getvalue(), "file", FILE).title == title
 
 
 def test_styles_lists_tables_and_bold_words_are_read(agreement: bytes) -> None:
@@ -102,15 +79,6 @@ def test_a_cell_is_read_once_however_much_it_covers() -> None:
     table.cell(0, 0)._tc.grid_span = 2_000_000_000
     content = read_docx(docx_bytes(document), "file", FILE)
     assert said(content.parts) == ["wide", "c0 | c1", "c2 | c3"]
-
-
-def test_styles_may_be_based_on_each_other() -> None:
-    document = docx.Document()
-    one = document.styles.add_style("One", 1)
-    two = document.styles.add_style("Two", 1)
-    one.base_style, two.base_style = two, one
-    document.add_paragraph("Some words.", style="One")
-    assert said(read_docx(docx_bytes(document), "file", FILE).parts) == ["Some words."]
 
 
 def test_bad_files_are_one_message(agreement: bytes) -> None:

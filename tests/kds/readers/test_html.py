@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from document_files import headings, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from kds.readers.html import read_html
 from kds.readers.text import DocumentError
 
 from ...effort import LINEAR, bounded, growth
+from .document_files import headings, said
 
 PAGE = """<!DOCTYPE html><html><head><title>Payments guide</title><style>p {color: red}</style>
 <script>var hidden = 1;</script></head><body>

@@ -2,12 +2,13 @@
 
 import re
 
-from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.documents.chunking import cut
 from kds.readers.markdown import read_markdown
+
+from .document_files import headings, said
 
 TEXT = """\
 ---

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from document_files import headings, pdf_bytes, said
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,8 @@ from kds.brain.documents.store import DocumentStore
 from kds.documents.indexing import add_documents
 from kds.readers.pdf import page_lines, read_pdf
 from kds.readers.text import DocumentError
+
+from .document_files import headings, pdf_bytes, said
 
 FILE = Path("agreement.pdf")
 

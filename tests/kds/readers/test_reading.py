@@ -16,7 +16,6 @@ from kds.readers.text import DocumentError
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.txt", b"\xff\xfetext\xe9 in latin", None),
         ("a.txt", b"one\ntwo\ncaf\xe9\n", r"not UTF-8 text \(line 3\)"),
         ("a.md", b"ab\x00\x01\x02" * 20, "is binary, not text"),
         ("a.txt", b"", "has no text"),
@@ -29,14 +28,9 @@ from kds.readers.text import DocumentError
         ("a.exe", b"MZ", "not a kind of document"),
     ],
 )
-def test_a_bad_file_is_one_message(
-    tmp_path: Path, name: str, data: bytes, message: str | None
-) -> None:
+def test_a_bad_file_is_one_message(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
-    if message is None:
-        read_document(path)
-        return
     with pytest.raises(DocumentError, match=message) as caught:
         read_document(path)
     assert caught.value.where == str(path)

@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.readers.text import read_text
+
+from .document_files import headings, said
 
 HANDBOOK = """\
 OAK & ELM STUDIO

@@ -17,16 +17,14 @@ from kds.mcp.tools import RESULT_TOKENS
 from kds.transcripts.arriving import (
     keep_current,
     keep_session,
-    points_back,
     prompt_line,
     session_start,
 )
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
-from kds.transcripts.handoff import BRIEF_TOKENS
 from kds.transcripts.recalling import START_TOKENS, SURE, latest, start_line
 
 from ...effort import PATIENCE_S
-from ..conftest import Run, data, refused
+from ..conftest import Run, refused
 from .conftest import Write, contents, hooked
 
 DECISION = "We use port 8443 for staging because 8080 is taken by the proxy."
@@ -65,17 +63,6 @@ def test_a_handoff_has_goal_decision_files_commands_failures_and_the_open_questi
     assert parts["Open"].strip() == "- Shall I deploy it by hand?"
 
 
-def test_a_handoff_of_a_long_session_keeps_to_its_room(
-    shop: Path, claude: Write, kds_call: Run
-) -> None:
-    said = [f"We use option {n} because of reason {n}. " + "More words. " * 20 for n in range(80)]
-    claude("long-session", *said, folder=str(shop))
-    kds_call("memory", "import", "--from", "claude")
-    text = data(kds_call("handoff", "--session", "long", "--json"))["brief"]
-    assert about_tokens(text) <= BRIEF_TOKENS
-    assert "option 78" in text
-
-
 def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Run) -> None:
     said = ("Fix the login test", "Fixed. Open: the retry has no limit.", "Add the limit")
     claude("open-one", *said, folder=str(shop))
@@ -96,7 +83,6 @@ def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Run) -> 
 def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Run) -> None:
     refused(kds_call("handoff"), "no session of this repository is kept", "kds memory import")
     refused(kds_call("handoff", "--session", "x"), "no session 'x' of this repository")
-    assert "[default: ]" not in kds_call("handoff", "--help").out
 
 
 def served(folder: Path) -> Workspace:
@@ -127,26 +113,8 @@ def test_a_model_finds_a_decision_by_the_tool_and_reads_on_in_its_session(
     assert "Shall I deploy it by hand?" in page["text"]
 
 
-def test_a_question_that_nothing_answers_is_not_sure(
-    session: None, shop: Path, kds_call: Run
-) -> None:
-    kds_call("memory", "import", "--from", "claude")
-    assert call(shop, "recall", question="how do we print invoices in Excel?")["sure"] < SURE
-
-
 def test_before_an_import_the_tool_says_what_the_user_can_do(shop: Path) -> None:
     assert "kds memory import" in call(shop, "recall", question="which port?")["notes"][0]
-
-
-def test_the_prompt_hands_the_session_over(session: None, shop: Path, kds_call: Run) -> None:
-    kds_call("memory", "import", "--from", "claude")
-
-    async def ask() -> Any:
-        async with Client(KdsServer(served(shop))) as client:
-            return await client.get_prompt("handoff", {"to": "codex"})
-
-    [message] = anyio.run(ask).messages
-    assert message.content.text.startswith("# Handoff to codex")
 
 
 @pytest.fixture
@@ -271,19 +239,3 @@ def wait_for(said: list[str]) -> None:
     while (seen := [one for one in contents(AssistantMemory()) if one in said]) != said:
         assert time.monotonic() < ends, seen
         time.sleep(0.05)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "back"),
-    [
-        ("do it like last time", True),
-        ("use the retry helper we wrote", True),
-        ("how did we fix the flaky login?", True),
-        ("ImportError: cannot import name 'x'", True),
-        ("Add a login form", False),
-        ("did you run the linter", False),
-        ("what does this function do?", False),
-    ],
-)
-def test_only_some_prompts_point_back(prompt: str, back: bool) -> None:
-    assert points_back(prompt) is back

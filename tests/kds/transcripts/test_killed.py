@@ -1,4 +1,4 @@
-"""Processes that are killed while they import or forget: nothing is lost, nothing is there twice.
+"""Processes that are killed while they import: nothing is lost, nothing is there twice.
 
 A few rounds a run; `KDS_KILL_ROUNDS=200 pytest -n0 FILE` tries more.
 """
@@ -41,18 +41,6 @@ home, memory = Path(sys.argv[1]), AssistantMemory(Path(sys.argv[2]))
 print(os.getpid(), flush=True)
 importing.import_sessions(memory, importing.readers(home, {}), only=None)
 """
-FORGET: Final = """
-import os, sys
-from pathlib import Path
-from kds.transcripts.catalogue import AssistantMemory
-memory = AssistantMemory(Path(sys.argv[2]))
-with memory.stores(memory.projects()) as opened:
-    found = [(one, [each for each in store.kept() if each.name.startswith("gone")])
-             for one, store in opened]
-print(os.getpid(), flush=True)
-with memory.alone():
-    memory.forget(found)
-"""
 
 
 def killed(command: list[str], after_s: float) -> None:
@@ -75,33 +63,24 @@ def appended(path: Path, said: list[str], count: int) -> None:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_an_import_and_a_forgetting_that_are_killed_lose_and_double_nothing(
+def test_an_import_that_is_killed_loses_and_doubles_nothing(
     memory: AssistantMemory, home: Path, claude: Write, launchers: Path, batch: int
 ) -> None:
     chance = random.Random(batch)
     said = {name: [f"{name} says 0 things"] for name in ("a", "b", "c")}
     paths = {name: claude(name, *texts) for name, texts in said.items()}
-    block = [str(launchers / "python-block")]
-    for round_ in range(BATCH):
+    command = [str(launchers / "python-block"), IMPORT, str(home), str(memory.folder)]
+    for _ in range(BATCH):
         for name, path in paths.items():
             appended(path, said[name], chance.randrange(1, 7))
-        doing = IMPORT
-        if round_ % 4 == 3:
-            claude(f"gone{round_}", "the zanzibar migration")
-            import_sessions(memory, readers(home, {}), only=None)
-            doing = FORGET
         memory.close()
-        killed([*block, doing, str(home), str(memory.folder)], chance.uniform(0, WITHIN_S))
-    subprocess.run([*block, FORGET, str(home), str(memory.folder)], check=True)
+        killed(command, chance.uniform(0, WITHIN_S))
     import_sessions(memory, readers(home, {}), only=None)
     kept = contents(memory)
     for texts in said.values():
         assert [one for one in kept if one in texts] == texts
-    assert "the zanzibar migration" not in kept
     with memory.stores(memory.projects()) as opened:
         assert [store.check().problems for _, store in opened] == [()]
-    memory.close()
-    assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
 
 
 @pytest.mark.parametrize("batch", BATCHES)

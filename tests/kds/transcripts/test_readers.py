@@ -158,22 +158,3 @@ def test_a_format_that_is_not_known_is_named(home: Path) -> None:
     path.write_text('{"record": 1}\n{"record": 2}\n')
     said, about = read(readers(home, {})["codex"])
     assert (said, list(about.unknown)) == ([], ["not a session of codex that KDS knows"])
-
-
-def test_damaged_lines_are_counted_and_the_rest_is_read(home: Path) -> None:
-    path = next((home / ".codex").rglob("*.jsonl"))
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(
-        b"".join((lines[0], b'{"type":"response_item", \xff\n', b"\x00\n", *lines[1:]))
-    )
-    said, about = read(readers(home, {})["codex"])
-    assert len(said) == 6
-    assert about.unknown == {"a line that is not JSON": 1}
-
-
-def test_a_link_or_a_pipe_in_the_place_of_a_session_is_not_read(home: Path, claude: Write) -> None:
-    path = claude("a", "Hi")
-    path.with_name("b.jsonl").symlink_to(path)
-    os.mkfifo(path.with_name("c.jsonl"))
-    names = {one.session for one in readers(home, {})["claude"].sources()}
-    assert {"b", "c"}.isdisjoint(names)
