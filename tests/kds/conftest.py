@@ -75,6 +75,16 @@ def said_in(workspace: Path) -> list[str]:
     return [json.loads(line)["user_message"] for line in lines]
 
 
+def holding(folder: Path, text: str) -> list[str]:
+    """The files below a folder, but for backups, that have a text in them or in their names."""
+    names = {str(one.relative_to(folder)): one for one in folder.rglob("*") if one.is_file()}
+    return [
+        name
+        for name, path in names.items()
+        if "backups" not in path.parts and (text in name or text.encode() in path.read_bytes())
+    ]
+
+
 @pytest.fixture
 def place(fitted_workspace: Path) -> Workspace:
     """The fresh workspace with a fitted model, as KDS finds it."""

@@ -21,7 +21,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT
 from kds.forget import KINDS, ForgetError, backups, forget, kind_of, restore, survey
 
-from .conftest import Run, data
+from .conftest import Run, data, holding
 
 SECRET = "nightingale"
 """A word of everything that is remembered."""
@@ -69,14 +69,6 @@ def contents(place: Workspace) -> dict[str, bytes]:
     }
 
 
-def still_holding(place: Workspace) -> list[str]:
-    return [
-        name
-        for name, content in contents(place).items()
-        if SECRET.encode() in content or SECRET in name
-    ]
-
-
 def remembered(place: Workspace) -> tuple[str, ...]:
     with SqliteStore(place.brain / "memory.db") as store:
         return tuple(session.title for session in store.sessions())
@@ -95,7 +87,7 @@ def test_what_is_remembered_goes_from_every_file_and_comes_back_and_the_rest_sta
     before = contents(place)
     forget(place)
     assert not survey(place).files
-    assert still_holding(place) == []
+    assert holding(place.brain, SECRET) == []
     theirs = {*others, ".gitignore", "rules/mine.yaml", "settings.yaml"}
     assert set(contents(place)) == theirs & set(before)
     assert [(place.brain / name).read_text() for name in others] == ["mine"] * len(others)
@@ -177,7 +169,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace
     report.backup.write_bytes(content)
     with pytest.raises(StoreError):
         restore(place, report.backup.stem)
-    assert still_holding(place) == []
+    assert holding(place.brain, SECRET) == []
 
 
 def test_nothing_is_deleted_when_the_backup_cannot_be_made(
@@ -233,7 +225,7 @@ def test_a_kill_between_backup_and_deletion_loses_nothing_and_the_next_one_goes_
     assert remembered(place) == (f"The {SECRET} page",)
     forget_and_die(place, deleted, launchers)
     assert forget(place).backup
-    assert still_holding(place) == []
+    assert holding(place.brain, SECRET) == []
 
 
 def test_a_memory_that_is_open_forgets_goes_on_and_sees_what_is_restored(place: Workspace) -> None:
@@ -246,7 +238,7 @@ def test_a_memory_that_is_open_forgets_goes_on_and_sees_what_is_restored(place: 
         store.append(session.id, "user", "a new page")
         assert [one.title for one in store.sessions()] == ["New"]
         assert store.check().sound
-        assert still_holding(place) == []
+        assert holding(place.brain, SECRET) == []
         with pytest.raises(ForgetError, match="newer data"):
             restore(place)
         restore(place, kds.forget.backups(place)[0].stem, force=True)

@@ -13,7 +13,7 @@ from kds.brain.context.journal import LIMIT, MAX_AGE
 from kds.brain.learning.events import MAX_EVENTS
 
 from ..agents.openai_server import FakeProvider, Text
-from .conftest import Run
+from .conftest import Run, holding
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = " ".join((DOCS / "privacy.md").read_text(encoding="utf-8").split())
@@ -28,9 +28,8 @@ def brain(fitted_workspace: Path) -> Path:
 
 def _holding(brain: Path, text: str) -> set[str]:
     """The files, and the folders of files, that hold ``text``."""
-    wanted = text.encode()
-    files = [path for path in brain.rglob("*") if path.is_file() and "cache" not in path.parts]
-    return {path.relative_to(brain).parts[0] for path in files if wanted in path.read_bytes()}
+    found = {Path(name).parts[0] for name in holding(brain, text)}
+    return found - {"cache"}
 
 
 def test_the_page_says_which_figures_hold() -> None:

@@ -79,12 +79,7 @@ def test_the_words_are_those_that_the_client_kept_and_nothing_typed_is_stored_an
     ("prompt", "why"),
     [
         ("/compact", "a command of the client"),
-        ("!ls", "a command of the shell"),
-        ("#memory use pnpm", "a note to the client's memory"),
-        (HINT, "a line of KDS itself"),
         ("<task-notification>done</task-notification>", "nobody typed it"),
-        ("#file:KDS/prompts/user/kds.md go", "it names a prompt of KDS"),
-        ("  ", "it is empty"),
         ("Fix this:\nTraceback (most recent call last):\n  it", "a trace is pasted into it"),
         ("make it shine " * 100, "it is longer than 1,000 characters"),
         ("Make it purple", "nothing was said before it"),

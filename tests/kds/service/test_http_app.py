@@ -1,4 +1,4 @@
-"""Every endpoint, over the unix socket of a service that runs."""
+"""Requests over the unix socket: their limits, what is kept of them, and who declines them."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,6 @@ import pytest
 
 from kds.brain.environment import routing_variables
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.turn import from_wire
 
 from ...effort import bounded
 from .conftest import problem
@@ -19,23 +18,6 @@ PLAN = "I want to add a FAB button"
 
 def route(client: httpx.Client, message: str, **more: object) -> httpx.Response:
     return client.post("/route", json={"message": message, **more})
-
-
-def remembered(client: httpx.Client, **query: str) -> list[str]:
-    reply = client.get("/context", params=query)
-    assert reply.status_code == 200
-    return [entry["user_message"] for entry in reply.json()["entries"]]
-
-
-def test_a_message_is_routed_in_the_light_of_the_one_before(client: httpx.Client) -> None:
-    assert route(client, PLAN).json()["intent"] == "PLAN"
-    reply = route(client, "Make it purple").json()
-    turn = from_wire(reply)
-    assert (turn.expanded, turn.context_ref) == ("Make the FAB button purple", "FAB button")
-    assert turn.context[0].user_message == PLAN
-    assert turn.prompt
-    assert [record.step for record in turn.records][-1] == "log"
-    assert reply["warnings"] == []
 
 
 def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
@@ -111,7 +93,7 @@ def test_a_command_with_other_settings_is_to_do_the_work_itself(
     assert route(client, PLAN, log=False, variables=mine).status_code == 200
     reply = route(client, PLAN, variables={**mine, name: str(tmp_path)})
     assert problem(reply) == (409, f"the running service has another {name}")
-    assert remembered(client) == []
+    assert client.get("/context").json()["entries"] == []
 
 
 def test_a_command_is_declined_where_the_service_is_switched_off(

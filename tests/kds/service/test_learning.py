@@ -9,6 +9,7 @@ from kds.brain.workspace import Workspace
 from kds.forget import forget, survey
 from kds.learning import Learning, teach
 
+from ..conftest import holding
 from .conftest import routed, running
 
 DASHBOARD = "give the dashboard some love"
@@ -52,15 +53,5 @@ def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
         assert routed(client, "Make it purple")["expanded"] == "Make it purple"
         assert client.get("/context").json()["entries"][0]["user_message"] == "Make it purple"
         assert client.get("/healthz").json()["status"] == "ok"
-        assert holding(place, "nightingale") == []
-    assert holding(place, "nightingale") == []
-
-
-def holding(place: Workspace, word: str) -> list[str]:
-    return [
-        path.name
-        for path in place.brain.rglob("*")
-        if path.is_file()
-        and path.parent.name != "backups"
-        and (word.encode() in path.read_bytes() or word in path.name)
-    ]
+        assert holding(place.brain, "nightingale") == []
+    assert holding(place.brain, "nightingale") == []

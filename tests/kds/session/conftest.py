@@ -73,15 +73,9 @@ def whole(pieces: Iterator[str | kds.Answer]) -> kds.Answer:
 
 
 @pytest.fixture
-def mute(fitted_workspace: Path) -> Iterator[Chat]:
-    """The fresh workspace, without a model."""
-    found = Chat(fitted_workspace, FakeProvider())
+def chat(model: FakeProvider, fitted_workspace: Path) -> Iterator[Chat]:
+    """The fresh workspace, with a model."""
+    found = Chat(fitted_workspace, model)
     yield found
     for session in found.opened:
         session.close()
-
-
-@pytest.fixture
-def chat(model: FakeProvider, mute: Chat) -> Chat:
-    """The fresh workspace, with a model."""
-    return replace(mute, model=model)

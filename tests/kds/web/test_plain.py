@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.web import chat_page
 
 from ...agents.openai_server import FakeProvider, Stall
 from ...effort import PATIENCE_S
@@ -70,20 +69,6 @@ def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> 
         assert visitor.send_form(path, **fields).status_code == 404
     assert visitor.send_form("/chat/bring-back", erased=name).status_code == 404
     assert visitor.get("/chat/answer", params={"telling": name}).status_code == 204
-
-
-def test_what_was_erased_comes_back_once_and_not_later(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def brought_back() -> list[int]:
-        session = session_of(visitor.send_form("/chat/send", message=FAB))
-        page = visitor.send_form("/chat/delete", session=session).text
-        name = page.partition('name="erased" value="')[2].partition('"')[0]
-        return [visitor.send_form("/chat/bring-back", erased=name).status_code for _ in range(2)]
-
-    assert brought_back() == [200, 404]
-    monkeypatch.setattr(chat_page, "UNDO_S", 0.0)
-    assert brought_back() == [404, 404]
 
 
 def test_an_erased_session_does_not_begin_anew_from_another_tab(

@@ -41,24 +41,6 @@ def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) 
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
-    [
-        ("rewriting.mode", "loud", "rewriting.mode: input should be"),
-        ("rewriting.mood", "x", "did you mean rewriting.mode?"),
-        ("model.name", "openai:x", "a workspace cannot set &#39;model&#39;"),
-        ("references.precision", "much", "valid number"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_the_way_out(
-    site: Site, visitor: Visitor, key: str, value: str, told: str
-) -> None:
-    answer = visitor.send_form("/settings", key=key, value=value, file="workspace")
-    assert answer.status_code == 400
-    assert told in answer.text
-    assert not site.workspace.settings_path.exists()
-
-
-@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("recall.embeddings", "antigravity:fly"),
