@@ -15,7 +15,6 @@ import pytest
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli import main
-from kds.router.intents.model import IntentModel
 from kds.service import lifecycle
 
 from ..agents.openai_server import FakeProvider, serving
@@ -130,29 +129,6 @@ def served_place(
     monkeypatch.setattr(lifecycle, "COMMAND", (str(launchers / "kds"),))
     yield Workspace.find(fitted_workspace)
     lifecycle.stop(force=True)
-
-
-@pytest.fixture(scope="session")
-def done_once() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes of work that depends on its arguments alone one that is done once a run for each."""
-    results: dict[str, Any] = {}
-
-    def wrap(work: Callable[..., Any]) -> Callable[..., Any]:
-        def result(*given: Any, **named: Any) -> Any:
-            key = repr((work, given, named))
-            if key not in results:
-                results[key] = work(*given, **named)
-            return results[key]
-
-        return result
-
-    return wrap
-
-
-@pytest.fixture
-def fitted_once(monkeypatch: pytest.MonkeyPatch, done_once: Callable[..., Any]) -> None:
-    """The same prompts are fitted once in a run."""
-    monkeypatch.setattr(IntentModel, "fit_examples", done_once(IntentModel.fit_examples))
 
 
 @pytest.fixture

@@ -9,19 +9,13 @@ import pytest
 from .conftest import Run, data
 
 
-def many(folder: str, name: str, text: str, *, files: int = 201) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        (root / folder).mkdir(parents=True, exist_ok=True)
-        for number in range(files):
-            (root / folder / name.format(number)).write_text(text)
+def files(text: str, name: str, *, count: int = 1) -> Callable[[Path], None]:
+    """Writes so many files with a text, into the name of which their number goes."""
 
-    return write
-
-
-def one(name: str, text: str) -> Callable[[Path], None]:
     def write(root: Path) -> None:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+        for number in range(count):
+            (root / name.format(number)).write_text(text)
 
     return write
 
@@ -39,17 +33,17 @@ again for a machine that is busy with other tests."""
 @pytest.mark.parametrize(
     ("way", "said"),
     [
-        (one("kds-brain/settings.yaml", f"# {'a' * 97}\n" * 600_000), "larger than 1000 kB"),
-        (one("kds-brain/settings.yaml", f"memory: {DEEP}\n"), "nested too deeply"),
-        (one("kds-brain/rules/r.yaml", f"rules: {DEEP}\n"), "nested too deeply"),
-        (one("prompts/internal/m.md", f"---\nname: {DEEP}\n---\nDo it.\n"), "nested too deeply"),
-        (one("prompts/internal/m.md", TAGS), "more than 10,000 template tags"),
-        (many("kds-brain/rules", "r{}.yaml", f"# {'a' * 990_000}\n", files=200), "more than 500"),
-        (many("prompts/internal", "p{}.md", "a" * 990_000, files=200), "more than 500"),
-        (one("prompts/internal/m.md", AGENT), "2000"),
-        (many("kds-brain/rules", "r{}.yaml", "rules: []\n"), "holds 201 files, more than 200"),
-        (many("kds-brain/english", "w{}.yaml", "a: b\n"), "holds 201 files, more than 200"),
-        (many("prompts/internal", "p{}.md", "text\n"), "holds 201 files, more than 200"),
+        (files(f"# {'a' * 97}\n" * 600_000, "kds-brain/settings.yaml"), "larger than 1000 kB"),
+        (files(f"memory: {DEEP}\n", "kds-brain/settings.yaml"), "nested too deeply"),
+        (files(f"rules: {DEEP}\n", "kds-brain/rules/r.yaml"), "nested too deeply"),
+        (files(f"---\nname: {DEEP}\n---\nDo it.\n", "prompts/internal/m.md"), "nested too deeply"),
+        (files(TAGS, "prompts/internal/m.md"), "more than 10,000 template tags"),
+        (files(AGENT, "prompts/internal/m.md"), "2000"),
+        (files(f"# {'a' * 990_000}\n", "kds-brain/rules/r{}.yaml", count=200), "more than 500"),
+        (files("a" * 990_000, "prompts/internal/p{}.md", count=200), "more than 500"),
+        (files("rules: []\n", "kds-brain/rules/r{}.yaml", count=201), "201 files, more than 200"),
+        (files("a: b\n", "kds-brain/english/w{}.yaml", count=201), "201 files, more than 200"),
+        (files("text\n", "prompts/internal/p{}.md", count=201), "201 files, more than 200"),
     ],
 )
 def test_what_is_too_large_too_deep_or_too_many_is_left_out_at_once_and_named(

@@ -62,6 +62,7 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         ([f'{MANAGER} log --message "open'], "cannot be read", ""),
         (["#file:KDS/prompts/internal/work-planer.md hello"], "no prompt file", "did you mean"),
         (["#file:KDS/prompts/user/kds.md"], "message is empty", "write"),
+        (["route", "#file:prompts/internal/clear-conversation.md"], "takes no message", "#file:"),
         (["learn", "teach", "x = load(y)", "PLAN"], "holds code", "prompt file"),
         (["learn", "teach", "open the page", "PLAM"], "unknown intent", "did you mean PLAN?"),
         (["learn", "undo", "12345678"], "no learned example", "kds learn list"),

@@ -3,11 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from ..conftest import Run
-
-pytestmark = pytest.mark.usefixtures("fitted_once")
 
 AGENT = """\
 ---

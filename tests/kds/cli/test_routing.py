@@ -152,6 +152,8 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     (failed,) = data(kds_call("test", str(path), "--json"), 1)["failed"]
     assert failed["id"] == "wrong"
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
+    path.write_text(DIALOGUES.replace("COMMIT", "COMIT"))
+    refused(kds_call("test", str(path)), f"{path}:8: unknown intent 'COMIT'", "mean COMMIT?")
 
 
 def test_route_asks_the_model_also_where_the_rules_know_if_the_settings_say_so(

@@ -111,6 +111,13 @@ def test_what_holds_a_secret_is_stopped_each_time(prompt: str, said: str, ask: A
     assert ask("off", prompt=prompt, **CLIENTS["claude"]) is None
 
 
+def test_of_a_long_prompt_the_lines_are_named(ask: Ask) -> None:
+    prompt = "a line of a log\n" * 10_000 + "DB_PASSWORD=Yzll-cgTAOG9\n"
+    told = ask("block", prompt=prompt, **CLIENTS["claude"])
+    assert "DB_PASSWORD=[secret: password]" in told["reason"]
+    assert len(told["reason"]) < 2_000
+
+
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize(
     ("name", "text"),

@@ -182,9 +182,6 @@ def test_a_slow_model_holds_up_neither_hooks_nor_other_questions(
         while not provider.asked:  # the model has the question, and keeps it
             assert ask(other, ASKED, answer=False)["chunks"]
         assert other.post("/route", json={"message": "hello", "log": False}).status_code == 200
-        call = {"session_id": "leans", "prompt": "Do they pay it now?"}
-        assert other.post("/hook", json=call).status_code in (200, 204)
-        assert len(provider.asked) == 1, "a hook never asks a model"
         assert answers == []
         provider.released.set()
     assert answers[0]["answer"] is None
@@ -227,3 +224,21 @@ def test_a_model_rewrites_where_the_rules_do_not_know(
     assert reply["timings_ms"]["model_rewriting"] > 0
     assert ask(client, **LEANS)["rewritten_query"] == "Does the Servicer pay the late fee?"
     assert len(provider.asked) == 1  # its answer is kept
+
+
+def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
+    client: httpx.Client, library: Any, provider: FakeProvider
+) -> None:
+    conversation = {"conversation": "leans"}
+    client.post("/route", json={"message": "What is the late fee?", **conversation})
+    provider.play(Slow())
+    body = {"message": "Do they pay it?", **conversation}
+    with meanwhile(lambda: client.post("/route", json=body).json()) as turns:
+        assert provider.wait_asked()
+        with library.client() as other:
+            call = {"session_id": "leans", "prompt": "Do they pay it now?"}
+            assert other.post("/hook", json=call).status_code in (200, 204)
+        assert turns == []
+        assert len(provider.asked) == 1  # a hook never waits for a model
+        provider.released.set()
+    assert turns[0]["rewriting"]["outcome"] in ("failed", "resting")

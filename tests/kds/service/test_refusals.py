@@ -78,7 +78,7 @@ def test_a_refusal_says_once_what_is_wrong_and_what_to_do(
     assert told["where"].startswith("body.")
 
 
-@pytest.mark.parametrize("content", [b"", b"no json", b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"", b"no json", b'{"prompt": 7}', b"[" * 100_000])
 def test_the_hook_refuses_what_no_client_writes(client: httpx.Client, content: bytes) -> None:
     assert problem(client.post("/hook", content=content))[0] == 400
 

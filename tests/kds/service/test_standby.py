@@ -4,6 +4,7 @@ Two real servers; commits wait for the standby.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,21 @@ def test_what_no_standby_has_confirmed_in_time_is_not_acknowledged(pair: Pair) -
         standby.start()
         wait_until(lambda: primary.is_followed(standby))
         assert store.create_session(session_id="t").id == "t"
+    server.close()
+
+
+def test_a_server_that_stands_still_keeps_nobody_waiting(pair: Pair) -> None:
+    primary, _ = pair
+    server = Server(primary.url, timeout_s=0.5)
+    with PostgresStore(Tenancy(server, tenant_number(server, ("acme", "ann", "shop")))) as store:
+        before = store.sessions()
+        primary.send(signal.SIGSTOP)
+        try:
+            with pytest.raises(OutageError, match="did not answer in time"):
+                store.sessions()
+        finally:
+            primary.send(signal.SIGCONT)
+        assert store.sessions() == before
     server.close()
 
 
