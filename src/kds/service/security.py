@@ -13,7 +13,6 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -68,19 +67,17 @@ def open_token(path: Path) -> str:
     return token
 
 
-def neighbour_is_trusted(
-    client: tuple[str, int], server: tuple[str, int], *, tables: Sequence[Path] = _TABLES
-) -> bool:
+def neighbour_is_trusted(client: tuple[str, int], server: tuple[str, int]) -> bool:
     """Tell whether the process at the other end of a loopback connection is this user's, or root's.
 
     Other users can listen on loopback, too, and a browser sends them the cookies of every port.
-    True where the system does not say (``tables`` are Linux's).
+    True where the system does not say: the tables are Linux's.
     """
     near, far = (
         f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
         for host, port in (client, server)
     )  # as the tables spell them; an IPv6 one has a prefix before it
-    for table in tables:
+    for table in _TABLES:
         with suppress(OSError):
             for line in table.read_text("ascii").splitlines()[1:]:
                 row = line.split()

@@ -149,3 +149,23 @@ def test_a_new_rule_passes_the_check_and_one_whose_tests_fail_is_explained(
     assert (failed.code, "2 failed" in failed.out) == (1, True)
     for part in (f"{path}:", "passes by another rule", "- Open it\n            + Open the door"):
         assert part in failed.out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("recall: {hybrid: true}\n", "by hand"),
+        ("# mine\na: [\n", "settings.yaml:2: is not YAML"),
+        ("link", "is a link"),
+    ],
+)
+def test_a_settings_file_that_is_a_link_or_of_another_shape_is_left_as_it_is(
+    own: Path, tmp_path: Path, kds_call: Run, text: str, told: str
+) -> None:
+    theirs = tmp_path / "theirs.yaml"
+    theirs.write_text(text)
+    own.parent.mkdir()
+    own.symlink_to(theirs) if text == "link" else own.write_text(text)
+    changed = kds_call("config", "set", "recall.rerank_alpha", "0.2", "--own")
+    assert (changed.code, told in changed.err) == (BAD_INPUT, True), changed.err
+    assert own.read_text() == theirs.read_text() == text
