@@ -73,7 +73,7 @@ def test_a_part_is_taken_as_it_reads_in_the_whole_whatever_was_read_before() -> 
     assert 0.7 < within @ alone < 0.99
     assert np.linalg.norm(within) == pytest.approx(1.0, abs=1e-5)
     assert np.array_equal(encoder.encode([part], within=whole)[0], within)
-    for absent in ("commit that", "uild"):  # a piece of a word is no part
+    for absent in ("commit that", "uild"):  # a piece of a word does not count
         (found,) = encoder.encode([absent], within=whole)
         assert np.array_equal(found, encoder.encode([absent])[0])
 
