@@ -142,14 +142,6 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class OutlinedDocument:
-    """A document with its sections in order."""
-
-    document: Document
-    sections: tuple[Section, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Passage:
     """A stretch of a section: what a search finds, and what an answer quotes."""
 

@@ -4,11 +4,9 @@ A service of the version before serves on meanwhile. It is stood in for by those
 that need nothing of the later steps: its SQL is theirs.
 """
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from itertools import count
 
 import psycopg
 import pytest
@@ -25,10 +23,8 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade
 from kds.brain.store.team import Team, person_of
 from kds.brain.store.tenancy import Tenancy, tenant_number
-from kds.brain.timeouts import Deadline
 from kds.readers.text import read_text
 
-from ....effort import PATIENCE_S
 from ...conformance import CODE, HandClock, say
 from ...document_texts import LEASE, source_of
 
@@ -134,33 +130,6 @@ class Person:
         self.documents.close()
 
 
-class Talk:
-    """A service of the version before, in which somebody goes on talking."""
-
-    def __init__(self, person: Person) -> None:
-        self.said: list[str] = []
-        self.faults: list[str] = []
-        self.ends = threading.Event()
-        self._person = person
-        person.store.create_session(session_id="talk")
-        self.thread = threading.Thread(target=self._work)
-        self.thread.start()
-
-    def _work(self) -> None:
-        for number in count():
-            if self.ends.is_set() or self.faults:
-                return
-            text = f"message {number}"
-            try:
-                self._person.store.append("talk", "user", text)
-            except StoreError as error:
-                self.faults.append(str(error))
-            self.said.append(text)
-
-    def goes_on(self, since: int) -> bool:
-        return bool(self.faults) or len(self.said) > since + 3
-
-
 def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
     old: Server, empty: str, before: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,19 +145,19 @@ def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
         with pytest.raises(StoreError) as caught:
             ann.documents.documents()
         assert "kds db upgrade" in caught.value.hint
-    talk = Talk(bob)
-    wait_until(lambda: talk.goes_on(0))
     other = Server(empty)
-    assert upgrade(other) == (before, len(STEPS))
-    mark = len(talk.said)
-    wait_until(lambda: talk.goes_on(mark))
-    talk.ends.set()
-    talk.thread.join()
-    assert talk.faults == []
+    bob.store.create_session(session_id="talk")
+    said: list[str] = []
+    with ThreadPoolExecutor() as pool:
+        upgraded = pool.submit(upgrade, other)
+        while not upgraded.done() or len(said) < 3:
+            said.append(f"message {len(said)}")
+            bob.store.append("talk", "user", said[-1])
+    assert upgraded.result() == (before, len(STEPS))
     require(old)
     assert ann.all() == rows
     assert found(ann.store, "the walrus said 1")[0] == "the walrus said 1"
-    assert [one.content for one in bob.store.messages("talk")] == talk.said
+    assert [one.content for one in bob.store.messages("talk")] == said
     if before < DOCUMENTS_CAME:
         ann.add_lease()
     assert ann.documents.search("What is the Payment Date?").hits
@@ -230,7 +199,3 @@ def test_two_upgrades_at_once_build_the_indexes_and_one_that_was_ended_is_built_
         assert admin.execute(valid, (names,)).fetchone() == (True,)
     for one in servers:
         one.close()
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    assert Deadline(PATIENCE_S).until(done, pause_s=0.01)
