@@ -90,9 +90,7 @@ def test_what_serves_has_the_role_of_a_service_and_the_upgrade_that_of_the_owner
     assert keys == ["owner", "service"]
 
 
-def test_the_image_has_kds_from_the_checkout_with_the_user_and_port_of_the_pods(
-    pods: list[Any],
-) -> None:
+def test_the_image_has_kds_from_the_checkout_and_the_port_of_the_pods(pods: list[Any]) -> None:
     image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     assert {f"USER {pod['securityContext']['runAsUser']}" for pod in pods} <= set(image.split("\n"))
     (ports,) = (one["ports"] for pod in pods for one in pod["containers"] if "ports" in one)

@@ -79,9 +79,7 @@ RUNNING = [page for page in PAGES if _blocks(page)]
 
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_the_page_runs_and_prints_what_it_shows(
-    page: Path, workspace: Path, launchers: Path
-) -> None:
+def test_every_block_runs_and_prints_as_shown(page: Path, workspace: Path, launchers: Path) -> None:
     for block in _blocks(page):
         printed = _run(block, workspace, launchers)
         if block.output is not None:

@@ -32,9 +32,7 @@ def model(library: PromptLibrary) -> IntentModel:
     return open_model(library.prompts())
 
 
-def test_every_intent_has_its_agent_and_committing_and_forgetting_ask_for_confirmation(
-    library: PromptLibrary,
-) -> None:
+def test_every_intent_has_its_agent_and_two_ask_for_confirmation(library: PromptLibrary) -> None:
     assert [(prompt.intent, prompt.name) for prompt in library.agents()] == [*AGENTS.items()]
     assert {prompt.name for prompt in library.prompts()} == {*AGENTS.values(), *OTHERS}
     assert {one.intent for one in library.agents() if one.confirm} == {"AMNESIA", "COMMIT"}
@@ -87,9 +85,7 @@ def test_what_the_user_wrote_cannot_leave_its_frame(library: PromptLibrary, name
     assert "\x1b" not in outside
 
 
-def test_every_intent_has_forty_examples_and_some_that_are_not_and_none_stands_twice(
-    library: PromptLibrary,
-) -> None:
+def test_every_intent_has_forty_examples_and_none_stands_twice(library: PromptLibrary) -> None:
     for prompt in library.agents():
         assert len(prompt.examples) >= 40, prompt.name
         assert len(prompt.counter_examples) >= 5, prompt.name

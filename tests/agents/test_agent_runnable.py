@@ -84,9 +84,7 @@ def test_a_turn_of_the_router_keeps_its_prompt_and_one_of_another_agent_is_rende
     assert reply.turn.context == (said,)
 
 
-def test_a_stream_yields_pieces_that_add_up_in_an_event_loop_too(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
+def test_the_pieces_of_a_stream_add_up(planner: AgentRunnable, provider: FakeProvider) -> None:
     provider.play(Text("First this, then that."), Text("First this, then that."))
     pieces = list(planner.stream("dark mode"))
     assert [piece.text for piece in pieces] == ["First ", "this, ", "then ", "that.", ""]
@@ -106,9 +104,7 @@ def test_a_stream_yields_pieces_that_add_up_in_an_event_loop_too(
 
 @pytest.mark.parametrize("call", ["agent.invoke('dark mode')", "list(agent.stream('dark mode'))"])
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
-def test_an_interrupt_ends_a_call_at_once(
-    provider: FakeProvider, call: str, launchers: Path
-) -> None:
+def test_an_interrupt_ends_a_call(provider: FakeProvider, call: str, launchers: Path) -> None:
     provider.play(default=Slow())
     code = f"""
 import os
@@ -129,9 +125,7 @@ except KeyboardInterrupt:
         assert done.communicate(timeout=PATIENCE_S)[0] == "interrupted\n"
 
 
-def test_callbacks_tags_and_names_reach_the_model(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
+def test_callbacks_and_tags_reach_the_model(planner: AgentRunnable, provider: FakeProvider) -> None:
     recorder = Recorder()
     tagged = planner.with_config(tags=["t"], callbacks=[recorder])
     provider.play(Text("Step one."), Text("Step one."), Failure(500, "boom"))
@@ -169,9 +163,7 @@ def test_no_model_holds_a_turn_beyond_the_timeout(
     assert caught.value.kind == "timeout"
 
 
-def test_the_timeout_holds_with_retries_as_well(
-    make_agent: MakeAgent, provider: FakeProvider
-) -> None:
+def test_the_timeout_holds_with_retries(make_agent: MakeAgent, provider: FakeProvider) -> None:
     """A client that waits as long as it is told would take ten minutes for its tries."""
     provider.play(default=Failure(500, "boom", headers={"retry-after": "60"}))
     settings = ModelSettings(name=f"{provider.url}#m", max_retries=10, timeout_s=LIMIT_S)
@@ -224,18 +216,14 @@ def test_what_goes_wrong_is_said_with_the_providers_words_and_a_fix(
     assert KEY not in str(caught.value)
 
 
-def test_an_answer_that_is_cut_off_or_empty_is_noted(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
+def test_a_cut_or_empty_answer_is_noted(planner: AgentRunnable, provider: FakeProvider) -> None:
     provider.play(Text("Step", finish="length"), Text("", finish="content_filter"), Text("  "))
     assert "cut off" in planner.invoke("dark mode").notes[0]
     assert "filter" in planner.invoke("dark mode").notes[0]
     assert planner.invoke("dark mode").notes == ("the model gave no text",)
 
 
-def test_a_hung_request_does_not_keep_the_process_alive(
-    provider: FakeProvider, launchers: Path
-) -> None:
+def test_a_hung_request_keeps_no_process_alive(provider: FakeProvider, launchers: Path) -> None:
     provider.play(default=Slow())
     code = f"""
 from kds import agents

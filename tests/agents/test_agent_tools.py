@@ -143,9 +143,7 @@ def test_a_tool_that_hangs_ends_with_the_turn_and_one_for_event_loops_runs_in_on
         assert run("look").tools[0].result == "seen"
 
 
-def test_what_is_not_a_tool_or_was_not_given_is_refused_with_the_fix(
-    keeper: Callable[[str], Agent], workspace: Path
-) -> None:
+def test_what_is_not_a_tool_is_refused(keeper: Callable[[str], Agent], workspace: Path) -> None:
     with pytest.raises(DispatchError, match="names the tool 'ad', which was not passed") as caught:
         keeper("ad").as_runnable(tools=[add])
     assert str(caught.value.where).endswith("record-keeper.md:5")
@@ -177,9 +175,7 @@ class Shelf(BaseRetriever):
         return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
 
 
-def test_memory_and_documents_can_be_searched_and_cited(
-    keeper: Callable[[str], Agent], tmp_path: Path
-) -> None:
+def test_memory_and_documents_are_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path / "kds-brain")
     place = MemoryPlace.of(workspace)
     given = workspace_tools(workspace, Shelf())

@@ -28,9 +28,7 @@ def test_the_model_can_hand_on_with_a_tool(planner: AgentRunnable, provider: Fak
     assert reply.tools == ()
 
 
-def test_nobody_hands_on_to_what_is_not_declared(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
+def test_undeclared_handoffs_are_refused(planner: AgentRunnable, provider: FakeProvider) -> None:
     for arguments in ({"intent": "COMMIT"}, {}, {"intent": 5}):
         provider.play(Calls(("hand_off", arguments)), Text("Well then."))
         reply = planner.invoke("dark mode")

@@ -96,9 +96,7 @@ def test_no_client_tells_another_host_what_it_finds_in_the_environment(
     assert headers["authorization"] == "Bearer none"
 
 
-def test_a_server_with_one_model_need_not_be_told_which_one_of_several_is_asked_back_for(
-    provider: FakeProvider,
-) -> None:
+def test_of_several_models_of_a_server_one_must_be_chosen(provider: FakeProvider) -> None:
     model = _load(provider.url, environ={"KDS_MODEL_KEY": "mine"})
     assert model_label(model) == "fake-model"
     assert provider.listed[0]["authorization"] == "Bearer mine"
@@ -158,9 +156,7 @@ def test_a_name_that_is_none_is_explained() -> None:
         assert "secret" not in str(caught.value)
 
 
-def test_a_prompt_is_not_sent_on_to_another_host(
-    model: BaseChatModel, provider: FakeProvider
-) -> None:
+def test_a_prompt_is_not_sent_elsewhere(model: BaseChatModel, provider: FakeProvider) -> None:
     with serving() as elsewhere:
         moved = {"location": f"{elsewhere.url}/chat/completions?secret=1"}
         provider.play(Failure(307, "moved", headers=moved))

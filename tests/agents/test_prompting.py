@@ -93,9 +93,7 @@ def summarizing(library: PromptLibrary, *texts: str) -> tuple[Summarizer, list[s
     return found, model.asked
 
 
-def test_a_summarizer_is_shown_messages_and_the_summary_before_them_and_each_is_shortened(
-    library: PromptLibrary,
-) -> None:
+def test_a_summarizer_sees_messages_and_the_summary_before(library: PromptLibrary) -> None:
     summarize, asked = summarizing(library, "", "", "")
     summarize([told("Make it {{ purple }}", speaker="Ann")], "User: wants a button.")
     for part in ("Ann: Make it {{ purple }}", "User: wants a button.", "at most 120 words"):
@@ -107,9 +105,7 @@ def test_a_summarizer_is_shown_messages_and_the_summary_before_them_and_each_is_
     assert len(asked[2]) < PROMPT_CHARS * 1.2
 
 
-def test_the_answer_is_the_summary_and_a_model_without_one_is_replaced(
-    library: PromptLibrary,
-) -> None:
+def test_the_answer_is_the_summary_or_the_model_is_replaced(library: PromptLibrary) -> None:
     summarize, _ = summarizing(library, " They add a login form for Maria Lopez. ")
     checked = CheckedSummarizer(ExtractiveSummarizer(), summarize)
     made = checked.make([told("Add a login form for Maria Lopez")])

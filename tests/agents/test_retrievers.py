@@ -31,9 +31,7 @@ def memory(tmp_path: Path) -> Iterator[SqliteStore]:
         yield store
 
 
-def test_a_document_says_where_it_comes_from_and_why_and_each_retrieval_is_measured(
-    memory: SqliteStore,
-) -> None:
+def test_a_memory_says_where_it_comes_from_and_why_and_is_measured(memory: SqliteStore) -> None:
     [document] = MemoryRetriever(memory=memory, k=1).invoke("which port does staging use")
     assert document.page_content in SAID
     found = document.metadata

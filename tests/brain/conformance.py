@@ -88,18 +88,14 @@ class SessionConformance:
             *((one, "cannot be the id") for one in ("", " x", "a\nb", "x" * 129)),
         ],
     )
-    def test_an_id_that_is_in_use_or_cannot_be_one_is_refused(
-        self, store: MemoryStore, name: str, problem: str
-    ) -> None:
+    def test_an_unusable_id_is_refused(self, store: MemoryStore, name: str, problem: str) -> None:
         assert store.create_session(session_id="mine").id == "mine"
         with pytest.raises(StoreError, match=problem) as caught:
             store.create_session(session_id=name)
         assert caught.value.where
         assert caught.value.hint
 
-    def test_sessions_come_with_the_latest_change_first(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_the_last_changed_session_is_first(self, store: MemoryStore, clock: HandClock) -> None:
         first = store.create_session().id
         clock.move(minutes=1)
         second = store.create_session().id
@@ -125,9 +121,7 @@ class SessionConformance:
             assert caught.value.hint
         assert store.find_session("nowhere") is None
 
-    def test_messages_are_numbered_and_come_in_order(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_messages_are_numbered_in_order(self, store: MemoryStore, clock: HandClock) -> None:
         session = store.create_session()
         at = datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC)
         told = say(store, session, "one", "two", "three")
@@ -171,9 +165,7 @@ class SessionConformance:
         assert "nul byte" in [message.content for message in store.messages(session.id)]
         assert store.check().sound
 
-    def test_the_first_user_message_gives_the_title_unless_one_is_given(
-        self, store: MemoryStore
-    ) -> None:
+    def test_the_first_message_is_the_title_unless_one_is_given(self, store: MemoryStore) -> None:
         session, named = store.create_session(), store.create_session(title="Mine")
         for one in (session, named):
             say(store, one, "## Add a **FAB button** to the page. Then test it.", "Sure", "Now")
@@ -202,9 +194,7 @@ class SessionConformance:
         assert len(store.pending_embeddings(99)) == 1
         assert store.check().sound
 
-    def test_cleanup_tells_first_and_removes_then(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_cleanup_tells_first_then_removes(self, store: MemoryStore, clock: HandClock) -> None:
         old = store.create_session()
         say(store, old, "long ago", "indeed")
         clock.move(days=30)
@@ -302,9 +292,7 @@ class ArchiveConformance:
         store.delete_session(session.id)
         assert store.check().sound
 
-    def test_an_export_can_be_put_back_beside_the_original_and_as_it_was(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_an_export_is_put_back_as_it_was(self, store: MemoryStore, clock: HandClock) -> None:
         session = store.create_session(document_context="spec.md")
         store.append(session.id, "user", "Add a walrus", speaker="Ann")
         clock.move(minutes=5)
@@ -416,9 +404,7 @@ class ProfileConformance:
         with pytest.raises(MessageError, match="purpose"):
             store.profile.grant(" ")
 
-    def test_the_profile_comes_back_and_every_use_is_logged(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_every_use_of_the_profile_is_logged(self, store: MemoryStore, clock: HandClock) -> None:
         consent = store.profile.grant("answers")
         assert (consent.given, consent.since) == (True, clock.now)
         assert consent == store.profile.consent()
@@ -477,9 +463,7 @@ class EntityConformance:
         assert (memory.documents, memory.sections) == (("lease.pdf",), ("4.2",))
         assert memory.turn_count == 3
 
-    def test_it_expires_four_hours_after_the_last_access(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
+    def test_it_expires_four_hours_after_use(self, store: MemoryStore, clock: HandClock) -> None:
         store.entities.remember_turn("s", ["a"])
         clock.move(hours=3)
         assert store.entities.load("s")

@@ -89,9 +89,7 @@ class DocumentConformance(Stocked):
         assert store.document("guide") == other
         assert (store.find(""), store.find("nothing")) == (None, None)
 
-    def test_a_name_of_two_documents_or_of_none_is_refused(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_a_name_of_two_documents_or_none_is_refused(self, store: Documents, put: Put) -> None:
         put("/a/guide.txt", ("One", ["a"]))
         put("/b/guide.txt", ("One", ["b"]))
         with pytest.raises(StoreError, match="2 documents are named"):
@@ -101,9 +99,7 @@ class DocumentConformance(Stocked):
             store.remove(["/a/guide.txt", "b.txt"])
         assert len(store.documents()) == 2
 
-    def test_vectors_are_queued_with_the_document_and_go_with_it(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_vectors_come_and_go_with_the_document(self, store: Documents, put: Put) -> None:
         store.use_model("m")
         put("/x/a.txt", ("One", ["a b c"]), ("Two", ["d e f"]))
         jobs = store.pending_embeddings(10)
@@ -117,9 +113,7 @@ class DocumentConformance(Stocked):
         store.fail_embeddings([job.chunk_id for job in store.pending_embeddings(9)], "down")
         assert store.retry_embeddings() == 1
 
-    def test_threads_and_other_stores_add_and_search_at_once(
-        self, open_documents: OpenDocuments
-    ) -> None:
+    def test_several_add_and_search_at_once(self, open_documents: OpenDocuments) -> None:
         stores = [open_documents(), open_documents()]
 
         def add(number: int) -> None:
@@ -150,9 +144,7 @@ class DocumentConformance(Stocked):
         assert store.measure()[0] == store.holdings().chunks == 1
         assert store.check().sound
 
-    def test_a_file_need_not_be_read_again_by_the_same_reader(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_a_file_is_not_read_again_by_the_same_reader(self, store: Documents, put: Put) -> None:
         put("/x/a.txt", ("One", ["a"]))
         assert store.current_paths() == {"/x/a.txt": True}
 

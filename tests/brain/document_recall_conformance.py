@@ -75,14 +75,10 @@ class RecallConformance(Stocked):
             ("Schedule 1", "14 Mill Lane"),
         ],
     )
-    def test_a_question_finds_first_what_answers_it(
-        self, library: Documents, question: str, answer: str
-    ) -> None:
+    def test_the_answer_comes_first(self, library: Documents, question: str, answer: str) -> None:
         assert place(library, question, answer) == 1
 
-    def test_a_definition_comes_before_forty_passages_that_use_the_term(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_a_definition_comes_before_uses_of_its_term(self, store: Documents, put: Put) -> None:
         users = [
             (f"Section {number}.01 Determination Date Reports {number}",
              ["On the Determination Date, and each Determination Date after it, the Servicer "
@@ -114,9 +110,7 @@ class RecallConformance(Stocked):
     ) -> None:
         assert max(place(library, question, answer) for answer in answers) <= 3
 
-    def test_the_document_asked_about_is_lifted_and_nothing_is_hidden(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_the_document_asked_about_is_lifted(self, store: Documents, put: Put) -> None:
         text = "The notice period is two months for everybody."
         one = put("/x/one.txt", ("Notice", [text]))
         two = put("/x/two.txt", ("Notice", [text]))
@@ -145,10 +139,7 @@ class RecallConformance(Stocked):
         found = library.search("What is a manifest?", scope="Parcel API").hits
         assert found[0].passage.terms == ("Manifest",)
 
-    def test_an_unknown_document_is_a_note_and_an_unknown_scope_an_error(
-        self,
-        library: Documents,
-    ) -> None:
+    def test_unknown_documents_are_noted_and_scopes_refused(self, library: Documents) -> None:
         found = library.search("deposit", document="nowhere.md")
         assert found.hits
         assert "nowhere.md" in found.notes[0]

@@ -138,9 +138,7 @@ class PassageConformance:
             shelf.store.search_words([query], limit=5, weights=EVEN)
             shelf.store.document_frequencies([query])
 
-    def test_passages_old_and_new_wait_for_a_model_as_long_as_one_is_wanted(
-        self, shelf: Shelf
-    ) -> None:
+    def test_passages_wait_for_a_model_as_long_as_one_is_wanted(self, shelf: Shelf) -> None:
         shelf.add("here", "one")
         assert (shelf.store.pending_embeddings(9), shelf.store.models()) == ((), ())
         assert shelf.near([1.0]) == {}
@@ -161,9 +159,7 @@ class PassageConformance:
         clock.move(hours=1)  # the process that had them is dead
         assert len(shelf.store.pending_embeddings(9)) == 3
 
-    def test_a_failed_job_comes_back_later_and_later_and_is_given_up(
-        self, shelf: Shelf, clock: HandClock
-    ) -> None:
+    def test_a_failed_job_waits_longer_until_given_up(self, shelf: Shelf, clock: HandClock) -> None:
         shelf.add("here", "one")
         shelf.store.use_model("m")
         pauses = []

@@ -88,9 +88,7 @@ not:
         ("[" * 100_000 + "\n", 1, "nested too deeply"),
     ],
 )
-def test_what_is_not_plain_yaml_is_one_problem_with_its_line(
-    text: str, line: int, part: str
-) -> None:
+def test_what_is_not_plain_yaml_is_a_problem_with_its_line(text: str, line: int, part: str) -> None:
     found = problems_of(text)
     assert len(found) == 1
     assert found[0].startswith(f"f.md:{line} ")

@@ -95,9 +95,7 @@ def test_the_own_file_is_where_the_system_keeps_settings(tmp_path: Path) -> None
     assert own_settings_path({"KDS_CONFIG": str(tmp_path / "x")}) == tmp_path / "x"
 
 
-def test_a_change_counts_at_once_and_what_is_wrong_leaves_the_last_good_settings(
-    place: Workspace,
-) -> None:
+def test_a_change_counts_at_once_and_a_fault_leaves_the_last_good(place: Workspace) -> None:
     environ: dict[str, str] = {}
     live, broken = LiveConfig(place, environ=environ), LiveConfig(place, environ=environ)
     assert live.current() is live.current()

@@ -45,9 +45,7 @@ def test_the_nearest_parent_with_a_brain_wins_links_followed(tmp_path: Path) -> 
     assert named == Workspace(project, project / "kds-brain")
 
 
-def test_without_any_the_start_is_the_workspace_and_nothing_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert Workspace.find(environ={}).root == tmp_path
     assert list(tmp_path.iterdir()) == []
@@ -71,9 +69,7 @@ def test_the_home_of_nobody_links_in_a_circle_and_a_folder_that_is_gone_lead_now
 
 
 @needs_git
-def test_worktrees_of_a_repository_share_its_workspace_and_who_claims_to_be_one_does_not(
-    tmp_path: Path,
-) -> None:
+def test_worktrees_share_the_workspace_and_who_claims_to_be_one_does_not(tmp_path: Path) -> None:
     shop, tree, evil = (tmp_path / name for name in ("shop", "shop-fix", "evil"))
     (shop / "kds-brain").mkdir(parents=True)
     git(shop, "init", "-q")
@@ -121,9 +117,7 @@ def test_the_folder_is_made_for_its_owner_alone_under_any_umask(tmp_path: Path, 
         ("a parent of mode 0500", "Permission denied", "writable"),
     ],
 )
-def test_what_cannot_be_the_folder_is_a_clear_error(
-    users_folder: Path, way: str, wrong: str, fix: str
-) -> None:
+def test_a_wrong_folder_is_an_error(users_folder: Path, way: str, wrong: str, fix: str) -> None:
     place = Workspace.find(users_folder, environ={})
     place.check()
     if way == "a file":

@@ -111,9 +111,7 @@ def await_messages(count: int) -> list[str]:
         time.sleep(0.1)
 
 
-def test_without_a_service_the_prompt_goes_through_as_it_is(
-    client: Client, install: Install
-) -> None:
+def test_without_a_service_the_prompt_goes_as_it_is(client: Client, install: Install) -> None:
     install(client.name)
     alone = replace(client, more={"KDS_SERVICE_AUTO": "0"})
     assert alone.ask(FIRST) == "ok"
@@ -134,9 +132,7 @@ def test_a_colleague_without_kds_sees_nothing_of_the_hook(client: Client, instal
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
-def test_the_hook_starts_the_service_for_the_prompts_to_come(
-    client: Client, install: Install
-) -> None:
+def test_the_hook_starts_the_service(client: Client, install: Install) -> None:
     install(client.name)
     client.ask("Good morning")
     await_service(client.project)
@@ -146,9 +142,7 @@ def test_the_hook_starts_the_service_for_the_prompts_to_come(
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
-def test_a_slash_command_reaches_the_model_without_context(
-    client: Client, install: Install
-) -> None:
+def test_a_slash_command_reaches_the_model_alone(client: Client, install: Install) -> None:
     install(client.name)
     client.ask(f"/kds {SECOND}")
     [turn] = client.model.turns
@@ -158,9 +152,7 @@ def test_a_slash_command_reaches_the_model_without_context(
 
 
 @pytest.mark.usefixtures("service")
-def test_the_words_of_a_hint_are_found_in_the_session_of_the_client(
-    client: Client, install: Install
-) -> None:
+def test_a_hint_is_found_in_the_session_of_the_client(client: Client, install: Install) -> None:
     install(client.name)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)

@@ -17,9 +17,7 @@ READING = {
 
 
 @pytest.mark.usefixtures("service")
-def test_a_prompt_with_a_secret_does_not_reach_the_model(
-    client: Client, install: Install, run_kds: Run
-) -> None:
+def test_a_prompt_with_a_secret_is_blocked(client: Client, install: Install, run_kds: Run) -> None:
     run_kds("config", "set", "hook.secrets", "block")
     install(client.name)
     client.attempt(PROMPT)

@@ -26,9 +26,7 @@ FITTING, OTHER = "write the release notes for 2.4", "why is the sky blue?"
 
 
 @pytest.mark.usefixtures("service")
-def test_the_skill_that_fits_is_named_once_and_the_client_has_it(
-    client: Client, install: Install
-) -> None:
+def test_the_fitting_skill_is_named_once_and_known(client: Client, install: Install) -> None:
     folder = client.project / FOLDERS[client.name]
     for name, text in SKILLS.items():
         (folder / name).mkdir(parents=True)

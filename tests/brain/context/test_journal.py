@@ -43,9 +43,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_context_that_does_not_exist_is_empty_and_loading_makes_nothing(
-    journal: ContextJournal, tmp_path: Path
-) -> None:
+def test_a_missing_context_is_empty_and_not_made(journal: ContextJournal, tmp_path: Path) -> None:
     loaded = journal.load()
     assert (loaded.entries, loaded.warnings) == ((), ())
     assert list(tmp_path.iterdir()) == []
@@ -59,9 +57,7 @@ def test_what_was_logged_is_loaded_oldest_first(journal: ContextJournal, clock: 
     assert journal.load().entries == (first, second)
 
 
-def test_clearing_counts_and_forgets_everything(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
+def test_clearing_forgets_everything(journal: ContextJournal, clock: HandClock, path: Path) -> None:
     assert journal.clear() == 0
     journal.log(entry(clock, "a"))
     path.write_bytes(path.read_bytes() + b"damaged\n")
@@ -72,9 +68,7 @@ def test_clearing_counts_and_forgets_everything(
     assert journal.load().entries == ()
 
 
-def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
+def test_an_entry_lives_two_hours(journal: ContextJournal, clock: HandClock, path: Path) -> None:
     journal.log(entry(clock, "old"))
     clock.move(hours=1)
     journal.log(entry(clock, "young"))
@@ -87,9 +81,7 @@ def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
     assert on_disk(path) == ["young"]
 
 
-def test_a_line_dated_ahead_of_the_clock_is_set_aside(
-    journal: ContextJournal, clock: HandClock
-) -> None:
+def test_a_line_of_the_future_is_set_aside(journal: ContextJournal, clock: HandClock) -> None:
     journal.log(entry(clock))
     clock.move(minutes=-6)
     loaded = journal.load()
@@ -97,9 +89,7 @@ def test_a_line_dated_ahead_of_the_clock_is_set_aside(
     assert "dated in the future" in loaded.warnings[0]
 
 
-def test_nothing_reaches_the_disk_unredacted(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
+def test_the_disk_sees_no_secret(journal: ContextJournal, clock: HandClock, path: Path) -> None:
     secret = entry(
         clock,
         "log in with password: hunter2\n```py\nx\n```",
@@ -133,9 +123,7 @@ def test_files_are_for_their_owner_alone_under_any_umask(
     assert made == dict.fromkeys([path.name, f"{path.name}.lock", f"{path.name}.bad"], 0o600)
 
 
-def test_fields_this_version_does_not_know_survive(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
+def test_unknown_fields_survive(journal: ContextJournal, clock: HandClock, path: Path) -> None:
     journal.log(entry(clock, "a"))
     path.write_bytes(path.read_bytes().replace(b"}", b', "new": [1]}'))
     loaded = journal.log(entry(clock, "b"))
@@ -177,9 +165,7 @@ def test_a_link_is_neither_read_nor_replaced(
     assert other.read_bytes() == b"precious\n"
 
 
-def test_a_folder_or_a_pipe_in_its_place_is_a_clear_error(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
+def test_a_folder_or_pipe_is_refused(journal: ContextJournal, clock: HandClock, path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(StoreError) as caught:
         journal.log(entry(clock))
@@ -208,9 +194,7 @@ def test_a_read_only_folder_is_still_read_from(users_folder: Path, clock: HandCl
     assert path.read_bytes() == content
 
 
-def test_a_lock_that_is_held_is_a_clear_error_for_writers_and_no_obstacle_for_readers(
-    path: Path, clock: HandClock
-) -> None:
+def test_a_held_lock_stops_writers_and_not_readers(path: Path, clock: HandClock) -> None:
     journal = ContextJournal(path, clock=clock, lock_timeout_s=0.02)
     journal.log(entry(clock, "a"))
     clock.move(hours=3)

@@ -57,9 +57,7 @@ def run_at_once(start: Start, path: Path) -> list[tuple[str, list[str]]]:
 EVERY = {f"w{n}:{number}" for n in range(PROCESSES) for number in range(MESSAGES)}
 
 
-def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
-    tmp_path: Path, start: Start
-) -> None:
+def test_of_400_concurrent_messages_the_last_ten_are_kept(tmp_path: Path, start: Start) -> None:
     path = tmp_path / "kds-brain" / "context.jsonl"
     steps = run_at_once(start, path)
     # What each write saw tells the order of all writes: every one names the one before it.
@@ -142,9 +140,7 @@ print(sorted(file.name for file in path.parent.iterdir()))
 """
 
 
-def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(
-    tmp_path: Path, start: Start
-) -> None:
+def test_a_write_without_room_is_an_error_and_loses_nothing(tmp_path: Path, start: Start) -> None:
     full = start(FULL, tmp_path / "context.jsonl")
     out, err = full.communicate(timeout=PATIENCE_S)
     assert full.returncode == 0, err

@@ -98,9 +98,7 @@ def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkStore, path:
     assert not path.exists()
 
 
-def test_old_files_of_other_conversations_are_tidied(
-    file: WorkStore, path: Path, tmp_path: Path
-) -> None:
+def test_old_files_of_others_are_tidied(file: WorkStore, path: Path, tmp_path: Path) -> None:
     file.change(lambda _: PENDING)
     other = path.with_name("notes.txt")
     other.write_text("mine")

@@ -76,9 +76,7 @@ def test_a_paragraph_that_begins_with_its_term_is_its_definition(text: str, term
         ("", set()),
     ],
 )  # fmt: skip
-def test_terms_are_defined_in_passing_and_not_by_an_ordinary_sentence(
-    text: str, terms: set[str]
-) -> None:
+def test_terms_are_defined_in_passing_not_by_any_sentence(text: str, terms: set[str]) -> None:
     assert {one.term for one in definitions(Block(text))} == terms
     assert leading(Block(text)) is None or "Staff" in terms
 
@@ -93,9 +91,7 @@ KINDS = st.sampled_from(["paragraph", "item", "row", "code"])
 
 
 @given(st.lists(st.builds(Block, WORDS, KINDS), max_size=12), st.integers(5, 60))
-def test_every_word_is_in_a_passage_and_every_passage_in_the_text(
-    blocks: Sequence[Block], limit: int
-) -> None:
+def test_passages_hold_every_word_of_the_text(blocks: Sequence[Block], limit: int) -> None:
     section = cut(blocks, limit=limit)
     at, said = 0, ""
     for piece in section.pieces:
@@ -161,9 +157,7 @@ def known(keys: Sequence[str]) -> Mapping[str, Mapping[int, float]]:
         ("how do I pay", [], False),
     ],
 )
-def test_a_question_names_concepts_and_may_ask_what_they_are(
-    text: str, concepts: list[str], meaning: bool
-) -> None:
+def test_concepts_of_a_question_are_found(text: str, concepts: list[str], meaning: bool) -> None:
     asked = read_asked(text, known)
     assert ([one.text for one in asked.concepts], asked.asks_meaning) == (concepts, meaning)
 

@@ -65,9 +65,7 @@ texts = st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip()))
 
 
 @given(texts, texts, st.none() | texts, st.datetimes(timezones=st.just(UTC)))
-def test_a_line_is_read_back_as_it_is_written_again(
-    text: str, intent: str, was: str | None, at: datetime
-) -> None:
+def test_a_line_is_read_as_written(text: str, intent: str, was: str | None, at: datetime) -> None:
     assume(one_line(storable(text)))  # else nothing visible is left of it
     once = decode(encode(LearningEvent(at, "corrected", text, intent, was=was)))
     assert decode(encode(once)) == once

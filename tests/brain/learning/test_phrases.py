@@ -49,9 +49,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
         ("the button", "That Button!", "called that already"),
     ],
 )
-def test_only_a_description_of_a_thing_is_learned(
-    description: str, antecedent: str, why: str
-) -> None:
+def test_only_a_description_is_learned(description: str, antecedent: str, why: str) -> None:
     reason = unteachable(description, antecedent)
     assert reason is not None
     assert why in reason

@@ -25,9 +25,7 @@ TEXTS = st.lists(LINES, max_size=30).map("\n".join)
 
 
 @given(TEXTS, st.sampled_from([5, 20, 500]))
-def test_the_parts_are_the_message_and_none_of_prose_is_beyond_the_limit(
-    text: str, limit: int
-) -> None:
+def test_the_parts_are_the_message_and_prose_keeps_to_the_limit(text: str, limit: int) -> None:
     parts = bodies(text, limit=limit)
     assert "".join(parts) == (text if text.strip() else "")
     assert all(part.strip() for part in parts)

@@ -99,9 +99,7 @@ def test_the_answer_comes_first(talk: SqliteStore, query: str, message: str) -> 
     assert _ids(recall(talk, query, scope=Scope("talk"), few=0))[0] == message
 
 
-def test_the_conversation_comes_first_and_others_only_when_it_has_too_little(
-    talk: SqliteStore,
-) -> None:
+def test_the_conversation_comes_first_and_others_when_it_has_too_little(talk: SqliteStore) -> None:
     found = recall(talk, "syslog", scope=Scope("talk"))
     assert _ids(found) == ["o"]
     assert found.hits[0].elsewhere
@@ -128,9 +126,7 @@ def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
     assert "embedding" in found.timings_ms
 
 
-def test_with_meaning_a_prompt_to_an_assistant_counts_less_than_what_people_say(
-    store: SqliteStore,
-) -> None:
+def test_a_prompt_to_an_assistant_counts_less_than_what_people_say(store: SqliteStore) -> None:
     for session, speaker in (("assistant", None), ("people", "Ann")):
         store.create_session(session_id=session)
         store.append(session, "user", "the dentist port", speaker=speaker)
@@ -161,9 +157,7 @@ def test_of_two_like_messages_the_one_beside_another_find_comes_first(store: Sql
         (Odd(1.0, 0.0, 0.0), "no search by meaning"),
     ],
 )
-def test_a_model_that_fails_leaves_the_words_and_a_note(
-    talk: SqliteStore, model: Meaning, note: str
-) -> None:
+def test_a_failing_model_leaves_the_words(talk: SqliteStore, model: Meaning, note: str) -> None:
     _embed(talk, Meaning())
     found = recall(talk, "staging port", scope=Scope("talk"), embedder=model)
     assert _ids(found)[0] == "1"
@@ -247,9 +241,7 @@ def test_who_said_it_when_and_whether_it_asks_counts(
         ("What does the timer do?", (), False, False),
     ],
 )
-def test_a_question_tells_what_it_asks_for(
-    text: str, names: tuple[str, ...], code: bool, when: bool
-) -> None:
+def test_what_a_question_asks(text: str, names: tuple[str, ...], code: bool, when: bool) -> None:
     question = read_question(text)
     assert (question.identifiers, question.asks_for_code, question.asks_when) == (names, code, when)
     assert not names or "getusername" in [term.word for term in question.terms]

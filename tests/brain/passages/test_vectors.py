@@ -18,9 +18,7 @@ def drawn(dice: Random, size: int) -> list[float]:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["add", "embed", "delete", "ask", "replace"]), max_size=12))
-def test_what_is_in_memory_follows_the_file(
-    store: SqliteStore, open_store: OpenStore, steps: list[str]
-) -> None:
+def test_memory_follows_files(store: SqliteStore, open_store: OpenStore, steps: list[str]) -> None:
     other = open_store()
     store.use_model("m")
     for number, step in enumerate(steps):

@@ -42,9 +42,7 @@ def test_a_link_is_not_followed(memory_path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "header", "middle"])
-def test_a_damaged_file_is_set_aside_and_a_new_one_begun(
-    open_store: OpenStore, memory_path: Path, damage: str
-) -> None:
+def test_a_damaged_file_is_set_aside(open_store: OpenStore, memory_path: Path, damage: str) -> None:
     store = open_store()
     say(store, store.create_session(), *[f"message {n} " + "word " * 200 for n in range(60)])
     with store.database.read() as connection:
@@ -139,9 +137,7 @@ def harmed(store: SqliteStore, harm: str) -> None:
 
 @pytest.mark.parametrize("harm", [*DROPPED, *EMPTIED])
 @pytest.mark.parametrize("meanwhile", ["reopened", "searched", "appended", "deleted"])
-def test_an_index_that_lost_its_words_finds_them_again(
-    open_store: OpenStore, harm: str, meanwhile: str
-) -> None:
+def test_a_lost_index_is_made_again(open_store: OpenStore, harm: str, meanwhile: str) -> None:
     store = open_store()
     session, other = store.create_session(), store.create_session()
     for number in range(200):  # an index of several pages

@@ -41,9 +41,7 @@ def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: P
     assert store.check().sound
 
 
-def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
-    open_store: OpenStore, memory_path: Path
-) -> None:
+def test_a_withdrawn_profile_leaves_no_bytes(open_store: OpenStore, memory_path: Path) -> None:
     store = open_store()
     fill(store)
     store.delete_session(store.sessions()[2].id)

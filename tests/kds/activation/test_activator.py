@@ -64,9 +64,7 @@ def test_a_refusal_is_told_from_a_reminder(prompt: str, said: bool) -> None:
         ("I have written the release notes.", "ok", False),
     ],
 )
-def test_a_yes_is_read_with_the_offer_of_the_reply(
-    activator: Activator, reply: str, prompt: str, choice: bool
-) -> None:
+def test_a_yes_takes_the_offer(activator: Activator, reply: str, prompt: str, choice: bool) -> None:
     history = (Utterance("tag 2.4"), Utterance(reply, "assistant"))
     expected = "release-notes" if choice else None
     assert activator.suggest(prompt, history).choice == expected
@@ -103,9 +101,7 @@ FOUND = {
 }  # fmt: skip
 
 
-def test_every_client_s_entries_are_found_and_it_is_told_of_what_it_reads_only(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_each_client_has_the_entries_that_it_reads(project: Path, home: Path, write: Write) -> None:
     for path in FOUND:
         toml = 'description = "Ship"\nprompt = "Do it"\n' if path.endswith(".toml") else ""
         write(path, "What it is for", text=toml)
@@ -124,9 +120,7 @@ def test_changes_are_followed(project: Path, home: Path, write: Write) -> None:
     assert activator.suggest(ASKED).ranked == ()
 
 
-def test_what_only_the_user_may_start_is_ranked_and_never_said(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_what_only_the_user_may_start_is_not_said(project: Path, home: Path, write: Write) -> None:
     write(NOTES, WRITES)
     activator = Activator.open(project, home=home)
     assert activator.suggest(ASKED).choice == "release-notes"
@@ -137,9 +131,7 @@ def test_what_only_the_user_may_start_is_ranked_and_never_said(
         assert (told.ranked[0][0], told.choice) == ("release-notes", None)
 
 
-def test_an_entry_for_other_files_than_those_named_is_not_said(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_an_entry_for_other_files_is_not_said(project: Path, home: Path, write: Write) -> None:
     write(NOTES, "Write the release notes", "paths: ['docs/**/*.{md,rst}', CHANGES.*]")
     activator = Activator.open(project, home=home)
     named = ("docs/2.4.md", "docs/a/b/2.4.rst", "2.4.md", "CHANGES.txt", "src/CHANGES.txt")
@@ -152,9 +144,7 @@ def test_an_entry_for_other_files_than_those_named_is_not_said(
 
 
 @pytest.mark.parametrize("glob", ["**/" * 30 + "?.md", "src/" + "*a" * 30 + "?.md"])
-def test_a_glob_that_backtracks_for_ever_stops_no_prompt(
-    project: Path, home: Path, write: Write, glob: str
-) -> None:
+def test_endless_globs_stop_no_prompt(project: Path, home: Path, write: Write, glob: str) -> None:
     write(NOTES, WRITES, f"paths: ['{glob}']")
     file = f"src/{'a/' * 40}{'a' * 60}.css"
     told = Activator.open(project, home=home).suggest(f"{ASKED}, in {file}")
@@ -169,9 +159,7 @@ def test_copies_for_several_clients_count_once(project: Path, home: Path, write:
     assert told[0] == told[1] == told[2]
 
 
-def test_files_that_cannot_be_read_are_named_and_the_others_count(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_unreadable_files_are_named_others_count(project: Path, home: Path, write: Write) -> None:
     write(".gemini/commands/bad.toml", text="a = " + "[" * 9_000)
     write(".claude/skills/bad/SKILL.md", "Coloured", "name: a\x1b[31mb")
     write(".claude/skills/notes/SKILL.md", "Use this: when it rains", "name: notes")
@@ -182,9 +170,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_count(
     assert named == ["SKILL.md", "bad.toml"]
 
 
-def test_skills_that_no_client_reads_are_named_with_the_place_they_belong_to(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_misplaced_skills_are_told_where_to_go(project: Path, home: Path, write: Write) -> None:
     write(NOTES, WRITES)
     write(".claude/skills/README.md", text="How we write skills\n")
     write(".claude/skills/flat.md", WRITES)
@@ -199,9 +185,7 @@ def test_skills_that_no_client_reads_are_named_with_the_place_they_belong_to(
     assert len(activator.problems) == 3
 
 
-def test_vectors_are_kept_private_and_damage_is_mended(
-    project: Path, home: Path, write: Write
-) -> None:
+def test_vectors_are_private_and_mended(project: Path, home: Path, write: Write) -> None:
     write(NOTES, WRITES)
     first = Activator.open(project, home=home).suggest(ASKED).ranked
     kept = project / "kds-brain/cache/activation.npz"

@@ -76,9 +76,7 @@ def test_explain_says_why_nothing_is_said(project: Path, prompt: str, reason: st
     assert json.loads(kds(project, "explain", prompt, "--json").stdout)["silent"].startswith(reason)
 
 
-def test_explain_reads_the_conversation_and_knows_when_the_hook_is_silent(
-    project: Path, write: Write
-) -> None:
+def test_explain_reads_the_conversation_and_knows_commands(project: Path, write: Write) -> None:
     offer = "Tagged 2.4. Shall I write the release notes?"
     said = write("said.json", text=json.dumps([{"role": "assistant", "content": offer}]))
     for words in (["--reply", offer], ["--history", str(said)]):

@@ -63,9 +63,7 @@ def test_all_is_well_and_a_hook_that_runs_something_else_is_found_out(
 
 
 @needs_unix_sockets
-def test_a_command_that_came_with_the_project_is_told_and_not_run(
-    project: Project, service: Service
-) -> None:
+def test_a_command_of_the_project_is_told_and_not_run(project: Project, service: Service) -> None:
     project.write("kds-hook", "#!/bin/sh\necho > ran\n").chmod(0o755)
     for command in (
         "echo > ran; kds-hook", "kds-hook || true; echo > ran", "kds-hook $(echo > ran)",
@@ -118,9 +116,7 @@ def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     assert "neither on the PATH nor beside this Python" in project.doctor().problems[0]
 
 
-def test_without_a_service_the_hook_is_not_run_and_only_recent_troubles_of_it_are_told(
-    project: Project,
-) -> None:
+def test_without_a_service_the_hook_is_not_run_recent_troubles_are_told(project: Project) -> None:
     project.try_init("claude")
     checks = project.doctor()
     assert checks["hook"][0]["fix"] == "kds service start"
@@ -166,9 +162,7 @@ def test_broken_files_of_the_user_are_named_with_line_and_fix(project: Project) 
     assert checks["hook"][0]["found"].startswith(f"{project.folder}/.claude/settings.json:1:")
 
 
-def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
-    project: Project,
-) -> None:
+def test_files_that_init_would_write_otherwise_are_problems(project: Project) -> None:
     project.try_init("claude", "vscode", "opencode")
     checks = project.doctor()
     assert checks.problems == []

@@ -39,9 +39,7 @@ CLAUDES_OWN = "disable-model-invocation"
 
 
 @pytest.mark.parametrize("client", [(), ("--claude",)], ids=["all", "claude"])
-def test_the_reference_validator_accepts_every_skill(
-    workspace: Path, kds_call: Run, client: tuple[str, ...]
-) -> None:
+def test_every_skill_is_valid(workspace: Path, kds_call: Run, client: tuple[str, ...]) -> None:
     kds_call("export", "skills", "--to", "out", *client)
     agents = [agent.name for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
     folders = sorted(Path("out").iterdir())
@@ -130,9 +128,7 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Run)
     assert [path.name for path in Path("out/skills").iterdir()] == ["kds"]
 
 
-def test_what_cannot_be_read_written_or_static_is_named_and_refused(
-    workspace: Path, kds_call: Run
-) -> None:
+def test_what_cannot_be_exported_is_named_and_refused(workspace: Path, kds_call: Run) -> None:
     path = workspace / "prompts" / "internal" / "artist.md"
     path.parent.mkdir(parents=True)
     path.write_text(AGENT)

@@ -85,9 +85,7 @@ def test_by_default_nothing_is_listed_in_every_request(project: Project) -> None
     [("claude", ".claude"), ("copilot", ".agents"), ("codex", ".agents"),
      ("claude copilot", ".claude"), ("claude gemini", ".claude .agents")],
 )  # fmt: skip
-def test_the_one_skill_is_short_and_for_when_it_is_asked_for(
-    project: Project, clients: str, folders: str
-) -> None:
+def test_the_one_skill_is_short_and_valid(project: Project, clients: str, folders: str) -> None:
     project.init(*clients.split(), "--skills")
     found = list(project.folder.glob(".*/skills/*/SKILL.md"))
     assert {path.relative_to(project.folder).parts[0] for path in found} == {*folders.split()}
@@ -209,9 +207,7 @@ def _git(*arguments: str) -> str:
     return subprocess.run([git, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def test_a_second_run_changes_nothing_says_so_and_keeps_order_comments_and_layout(
-    project: Project,
-) -> None:
+def test_a_second_run_changes_nothing_and_keeps_comments_and_layout(project: Project) -> None:
     _settle(project)
     project.init(*ALL)
     settings = Path(".claude/settings.json").read_text()
@@ -228,9 +224,7 @@ def test_a_second_run_changes_nothing_says_so_and_keeps_order_comments_and_layou
     assert "nothing to change" in project.try_init(*ALL).out
 
 
-def test_an_undo_is_for_all_clients_says_what_stays_and_a_second_one_that_there_is_nothing(
-    project: Project,
-) -> None:
+def test_an_undo_is_for_all_clients_and_says_what_stays(project: Project) -> None:
     project.init("claude", "vscode")
     before = Snapshot.of(project.folder)
     refused = project.try_init("--undo", "vscode")
@@ -260,9 +254,7 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
     assert Snapshot.of(project.folder) == installed
 
 
-def test_in_a_subfolder_the_top_of_the_repository_is_named(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_subfolder_the_top_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree("kds-brain")
     _git("init", "-q")
     (project.folder / "src" / "deep").mkdir(parents=True)

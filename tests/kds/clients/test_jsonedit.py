@@ -45,9 +45,7 @@ def test_in_and_out_again_gives_the_same_characters() -> None:
         ("{/* open", "expected a string in quotes, found '/'", 1, 2),
     ],
 )
-def test_invalid_json_is_refused_with_its_place(
-    text: str, message: str, line: int, column: int
-) -> None:
+def test_invalid_json_is_refused(text: str, message: str, line: int, column: int) -> None:
     with pytest.raises(JsonTextError) as stop:
         parse_json_text(text)
     assert (stop.value.message, stop.value.line, stop.value.column) == (message, line, column)

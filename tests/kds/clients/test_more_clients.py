@@ -27,9 +27,7 @@ await hooks.event({{ event: {{ type: "session.idle", properties: {{ sessionID: "
 """
 
 
-def test_the_plugin_of_opencode_tells_of_starts_prompts_and_ends(
-    project: Project, programs: Path
-) -> None:
+def test_the_plugin_of_opencode_tells_what_happens(project: Project, programs: Path) -> None:
     node = shutil.which("node", path=os.defpath)
     if node is None:
         pytest.skip("needs Node.js")
@@ -63,9 +61,7 @@ def test_a_configuration_of_codex_that_cannot_be_changed_is_refused(project: Pro
         assert path.read_text() == text
 
 
-def test_a_configuration_of_codex_follows_a_program_that_moved_and_a_broken_one_stops_nobody_else(
-    project: Project,
-) -> None:
+def test_codex_follows_a_moved_program_and_its_broken_file_stops_no_other(project: Project) -> None:
     project.write(
         ".codex/config.toml",
         '[mcp_servers.kds]\ncommand = "/old/kds" # once\nargs = ["mcp"]\nenabled = true\n',
@@ -89,9 +85,7 @@ GUARDED = {
 
 
 @pytest.mark.parametrize("client", GUARDED)
-def test_calls_of_tools_are_watched_where_the_settings_ask_for_it_alone(
-    project: Project, client: str
-) -> None:
+def test_calls_of_tools_are_watched_where_settings_say_so(project: Project, client: str) -> None:
     name, event = GUARDED[client]
     project.init(client, "--hook")
     assert event not in read(name)["hooks"]

@@ -69,9 +69,7 @@ def test_what_could_not_be_read_anew_stays_as_it_was(store: DocumentStore, shelf
     assert store.search("alpha").hits
 
 
-def test_links_are_not_followed_unless_named(
-    store: DocumentStore, shelf: Path, tmp_path: Path
-) -> None:
+def test_only_named_links_are_followed(store: DocumentStore, shelf: Path, tmp_path: Path) -> None:
     secret = write(tmp_path / "private" / "diary.md", "secret words")
     write(shelf / "a.md", "alpha")
     (shelf / "out.md").symlink_to(secret)

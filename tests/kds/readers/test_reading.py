@@ -47,9 +47,7 @@ def test_a_bad_file_is_one_message(tmp_path: Path, name: str, data: bytes, messa
         ("a.html", '<meta charset="iso-8859-1"><p>café</p>'.encode("latin-1"), "café"),
     ],
 )
-def test_usual_encodings_and_line_ends_are_read(
-    tmp_path: Path, name: str, data: bytes, said: str
-) -> None:
+def test_usual_encodings_are_read(tmp_path: Path, name: str, data: bytes, said: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     assert read_document(path).parts[0].blocks[0].text == said

@@ -48,9 +48,7 @@ def session(shop: Path, claude: Write) -> None:
     )
 
 
-def test_a_handoff_has_goal_decision_files_commands_failures_and_the_open_question(
-    session: None, kds_call: Run
-) -> None:
+def test_a_handoff_has_goal_decisions_commands_and_questions(session: None, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "claude")
     text = kds_call("handoff", "--to", "codex", "--session", "s1-of").out
     assert text.startswith("# Handoff to codex: Move staging to a free port")
@@ -98,9 +96,7 @@ def call(folder: Path, tool: str, **arguments: Any) -> Any:
     return anyio.run(ask)
 
 
-def test_a_model_finds_a_decision_by_the_tool_and_reads_on_in_its_session(
-    session: None, shop: Path, kds_call: Run
-) -> None:
+def test_a_tool_finds_a_decision_and_its_session(session: None, shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "claude")
     found = call(shop, "recall", question="why is staging on port 8443?")
     best = found["passages"][0]
@@ -144,9 +140,7 @@ def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_
     assert running("Stop") == ""
 
 
-def test_a_session_that_goes_on_is_told_what_was_said_elsewhere_since(
-    shop: Path, claude: Write, kds_call: Run
-) -> None:
+def test_a_resumed_session_hears_of_others_since(shop: Path, claude: Write, kds_call: Run) -> None:
     for name, day in (("first", "2026-12-01"), ("second", "2026-12-02")):
         path = claude(name, f"Rename the {name} vault", "Renamed.", folder=str(shop))
         path.write_text(path.read_text().replace("2026-11-02", day))
@@ -193,9 +187,7 @@ def test_a_prompt_is_told_what_held_in_the_end(
     assert line is None if quoted is None else quoted in (line or "")
 
 
-def test_a_command_that_worked_as_part_of_another_has_not_failed(
-    shop: Path, claude: Write, kds_call: Run
-) -> None:
+def test_a_command_mended_later_has_not_failed(shop: Path, claude: Write, kds_call: Run) -> None:
     tried = "$ make\n! fatal: no rule\n$ cd src && make && git push\n! fatal: no remote"
     claude("mended", "Build it", tried, "again", "$ make; git push\n> ok", folder=str(shop))
     claude("still", "Build it", tried, folder=str(shop))
@@ -220,9 +212,7 @@ def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(
         wait_for(said)
 
 
-def test_the_background_forgets_what_is_older_than_the_retention(
-    shop: Path, claude: Write, kds_call: Run
-) -> None:
+def test_the_background_forgets_what_is_too_old(shop: Path, claude: Write, kds_call: Run) -> None:
     path = claude("old", "the zanzibar migration", folder=str(shop))
     path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))
     kds_call("memory", "import", "--from", "claude")

@@ -80,9 +80,7 @@ def sections(text: str) -> dict[str, str]:
     return dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
 
 
-def test_a_model_writes_what_takes_judgement_and_the_rule_lists_what_was_done(
-    made: Callable[..., Brief],
-) -> None:
+def test_a_model_judges_and_the_rule_lists_what_was_done(made: Callable[..., Brief]) -> None:
     got = made(TRUE)
     assert (got.by, got.notes) == ("model", ())
     parts = sections(got.text)
@@ -115,9 +113,7 @@ def test_a_model_writes_what_takes_judgement_and_the_rule_lists_what_was_done(
         ("Staging has a port. " * 20, "a line of 399 characters"),
     ],
 )
-def test_a_line_that_the_session_does_not_bear_is_left_out_and_named(
-    made: Callable[..., Brief], lie: str, why: str
-) -> None:
+def test_a_line_without_ground_is_left_out(made: Callable[..., Brief], lie: str, why: str) -> None:
     got = made(TRUE.replace("- Staging uses", f"- {lie}\n- Staging uses"))
     assert got.by == "model"
     [note] = got.notes
@@ -135,18 +131,14 @@ def test_a_line_that_the_session_does_not_bear_is_left_out_and_named(
         (f"## Goal\n{'Staging gets a free port. ' * 200}", "told what nobody said: a line of"),
     ],
 )
-def test_the_rule_has_it_where_a_model_writes_something_else(
-    made: Callable[..., Brief], answer: str, why: str
-) -> None:
+def test_the_rule_replaces_a_bad_brief(made: Callable[..., Brief], answer: str, why: str) -> None:
     got = made(answer)
     assert got.by == "rule"
     assert why in got.notes[0]
     assert sections(got.text)["Goal"].strip() == SAID[0]
 
 
-def test_a_brief_of_a_model_keeps_to_its_room_and_tells_no_secret(
-    made: Callable[..., Brief],
-) -> None:
+def test_a_brief_of_a_model_is_short_and_tells_no_secret(made: Callable[..., Brief]) -> None:
     lines = "".join(f"- Staging uses port 8443{' for the proxy' * n}.\n" for n in range(15))
     got = made(TRUE.replace("- Do not", f"- Token ghp_{'Zq9' * 12} of Maria.\n{lines * 9}- Do not"))
     assert about_tokens(got.text) <= BRIEF_TOKENS

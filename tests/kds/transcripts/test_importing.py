@@ -60,9 +60,7 @@ def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
 
 
 @in_either
-def test_a_file_that_was_cut_or_written_anew_is_read_anew(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
+def test_a_rewritten_file_is_read_anew(memory: AssistantMemory, home: Path, claude: Write) -> None:
     claude("a", "First question", "First answer", "Second question")
     run(memory, home)
     claude("a", "Another beginning")
@@ -73,9 +71,7 @@ def test_a_file_that_was_cut_or_written_anew_is_read_anew(
 
 
 @in_either
-def test_a_session_that_was_forked_brings_what_is_new_alone(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
+def test_a_fork_brings_only_what_is_new(memory: AssistantMemory, home: Path, claude: Write) -> None:
     path = claude("a", "Question", "Answer")
     fork = path.with_name("b.jsonl")
     more = json.dumps(claude_line("b", 2, "Only in the fork", "/home/me/shop"))
@@ -85,9 +81,7 @@ def test_a_session_that_was_forked_brings_what_is_new_alone(
     assert (texts.count("Question"), texts.count("Only in the fork")) == (1, 1)
 
 
-def test_a_session_of_gemini_that_went_on_in_a_second_file_stays_whole(
-    memory: AssistantMemory, home: Path
-) -> None:
+def test_a_session_of_gemini_in_two_files_stays_whole(memory: AssistantMemory, home: Path) -> None:
     [path] = (home / ".gemini").rglob("session-*.jsonl")
     run(memory, home)
     before = contents(memory)
@@ -110,9 +104,7 @@ def session_of_tools(path: Path, lines: int) -> int:
     return path.stat().st_size
 
 
-def test_a_long_session_is_read_in_little_memory(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
+def test_a_session_takes_little_memory(memory: AssistantMemory, home: Path, claude: Write) -> None:
     size = session_of_tools(claude("tools"), 60)
     tracemalloc.start()
     try:
@@ -258,9 +250,7 @@ def test_a_folder_that_names_the_remote_of_a_repository_cannot_pass_for_its_clon
     assert memory.project_of(str(unpacked)) is None
 
 
-def test_a_repository_that_a_forged_one_came_before_is_its_own_project(
-    memory: AssistantMemory, repository: Path
-) -> None:
+def test_a_forged_clone_that_came_first_is_apart(memory: AssistantMemory, repository: Path) -> None:
     git(repository, "commit", "--allow-empty", "-q", "-m", "y")
     early = cloned(repository)
     git(early, "checkout", "-q", "--orphan", "other")
@@ -365,9 +355,7 @@ def test_a_database_that_grows_is_read_on(
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_damage_is_named_and_the_rest_is_read(
-    memory: AssistantMemory, every: Path, client: str
-) -> None:
+def test_damage_is_named_and_skipped(memory: AssistantMemory, every: Path, client: str) -> None:
     [path] = every.glob(FILES[client])
     if path.suffix == ".jsonl":
         lines = path.read_bytes().splitlines(keepends=True)

@@ -28,9 +28,7 @@ def at_a_terminal(folder: Path, *steps: str, options: tuple[str, ...] = ()) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_user_who_agrees_has_past_sessions_imported_and_is_not_asked_again(
-    shop: Path, kds_call: Run
-) -> None:
+def test_who_agrees_has_past_sessions_imported_and_is_asked_once(shop: Path, kds_call: Run) -> None:
     at_a_terminal(shop, QUESTION, "y\n", "16 messages imported")
     assert DECIDED in kds_call("recall", "which port has staging?").out
     at_a_terminal(shop, "nothing to change")
@@ -50,9 +48,7 @@ def test_a_user_who_says_no_before_or_only_looks_is_not_asked(shop: Path, option
     assert not AssistantMemory().exists
 
 
-def test_without_a_terminal_nothing_is_imported_unless_that_is_asked_for(
-    shop: Path, kds_call: Run
-) -> None:
+def test_without_a_terminal_nothing_is_imported_unless_asked_for(shop: Path, kds_call: Run) -> None:
     assert QUESTION not in kds_call(*INIT).out
     assert not AssistantMemory().exists
     assert "imported" not in data(kds_call(*INIT, "--json"))
@@ -61,9 +57,7 @@ def test_without_a_terminal_nothing_is_imported_unless_that_is_asked_for(
     assert DECIDED in kds_call("recall", "which port has staging?").out
 
 
-def test_undo_gives_back_every_byte_and_says_how_to_forget_what_was_imported(
-    shop: Path, kds_call: Run
-) -> None:
+def test_undo_gives_back_every_byte_and_says_how_to_forget(shop: Path, kds_call: Run) -> None:
     (shop / ".claude").mkdir()
     settings = '{\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}\n}'
     (shop / ".claude" / "settings.json").write_text(settings)

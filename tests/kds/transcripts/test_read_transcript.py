@@ -117,9 +117,7 @@ def test_links_pipes_and_what_is_not_a_file_are_not_read(tmp_path: Path) -> None
         ),
     )
 )
-def test_anything_in_a_file_is_read_without_a_fault(
-    tmp_path_factory: pytest.TempPathFactory, value: Any
-) -> None:
+def test_any_file_can_be_read(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     if not isinstance(value, bytes):
         value = json.dumps({"type": "user", "message": value}).encode() + b"\n"

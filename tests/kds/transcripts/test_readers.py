@@ -38,9 +38,7 @@ def read(reader: Reader, start: int = 0) -> tuple[list[tuple[str, str]], About]:
 
 
 @pytest.mark.parametrize("client", ["codex", "copilot", "gemini", "opencode"])
-def test_a_recorded_session_is_read_with_its_commands_and_their_errors(
-    clients: Mapping[str, Reader], client: str
-) -> None:
+def test_a_recorded_session_is_read_with_errors(clients: Mapping[str, Reader], client: str) -> None:
     said, about = read(clients[client])
     assert said == [
         ("user", "Which staging port do we use?"),
@@ -147,9 +145,7 @@ def test_an_export_of_specstory_is_read(tmp_path: Path, export: str) -> None:
         ("Grep", None, ""),
     ],
 )
-def test_of_a_call_the_command_or_the_changed_file_is_kept(
-    tool: str, arguments: Any, text: str
-) -> None:
+def test_of_a_call_the_command_or_file_is_kept(tool: str, arguments: Any, text: str) -> None:
     assert call_text(tool, arguments) == text
 
 

@@ -15,9 +15,7 @@ QUESTION = ("recall", "which port has staging?")
 DECIDED = "Decision: staging listens on port 8443, because 8080 is taken by the proxy."
 
 
-def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_it(
-    shop: Path, kds_call: Run
-) -> None:
+def test_a_decision_is_found_with_the_command_that_resumes_it(shop: Path, kds_call: Run) -> None:
     told = data(kds_call("memory", "import", "--json"))
     assert told["sessions"] == {"claude": 1, "codex": 1, "copilot": 1, "gemini": 1}
     found = data(kds_call(*QUESTION, "--json"))["hits"][0]
@@ -27,9 +25,7 @@ def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_i
     assert "codex resume 01a20e5c" in kds_call(*QUESTION, "--limit", "9").out
 
 
-def test_a_passage_that_only_its_meaning_found_says_so(
-    shop: Path, kds_call: Run, claude: Write
-) -> None:
+def test_a_passage_found_by_meaning_says_so(shop: Path, kds_call: Run, claude: Write) -> None:
     claude("night", "Users cannot sign in", "The login cookie had expired.", folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
     asked = ("recall", "authentication trouble")
@@ -43,9 +39,7 @@ def test_a_passage_that_only_its_meaning_found_says_so(
     assert "by meaning" not in kds_call("recall", "login cookie", "--limit", "1").out
 
 
-def test_a_pasted_error_finds_the_session_that_mended_it(
-    shop: Path, kds_call: Run, claude: Write
-) -> None:
+def test_a_pasted_error_finds_what_mended_it(shop: Path, kds_call: Run, claude: Write) -> None:
     for number in range(30):
         claude(f"other{number}", "Run the tests", f"All {number} pass.", folder=str(shop))
     kds_call("memory", "import", "--from", "claude,codex")
@@ -54,9 +48,7 @@ def test_a_pasted_error_finds_the_session_that_mended_it(
     assert all("I added it to requirements.txt" in one["text"] for one in hits[:2])
 
 
-def test_other_projects_are_searched_when_asked_for(
-    shop: Path, kds_call: Run, claude: Write, tmp_path: Path
-) -> None:
+def test_all_projects_on_request(shop: Path, kds_call: Run, claude: Write, tmp_path: Path) -> None:
     claude("bank", "Which port has the vault?", "The vault has port 9999.", folder=str(tmp_path))
     assert data(kds_call("memory", "import", "--json"))["other_projects"] == 2  # opencode's too
     kds_call("memory", "import", "--all-projects", "--from", "claude")
@@ -80,9 +72,7 @@ def test_what_is_kept_is_listed_and_can_be_forgotten(shop: Path, kds_call: Run) 
     refused(kds_call("memory", "forget", "--client", "x"), "unknown client 'x'", "one of claude")
 
 
-def test_a_user_may_have_sessions_kept_for_some_days_alone(
-    shop: Path, kds_call: Run, claude: Write
-) -> None:
+def test_sessions_may_be_kept_for_some_days_alone(shop: Path, kds_call: Run, claude: Write) -> None:
     path = claude("old", "the zanzibar migration", folder=str(shop))
     path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))
     kds_call("memory", "import", "--from", "claude")
@@ -97,9 +87,7 @@ def test_a_user_may_have_sessions_kept_for_some_days_alone(
     assert data(kds_call("memory", "import", "--from", "claude", "--json"))["forgotten"] == 1
 
 
-def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
-    shop: Path, kds_call: Run
-) -> None:
+def test_an_excluded_folder_is_forgotten_until_that_is_undone(shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "codex")
     assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
     assert "no sessions of assistants" in kds_call(*QUESTION).out

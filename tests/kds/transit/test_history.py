@@ -48,9 +48,7 @@ def _sent(messages: list[Any]) -> list[dict[str, str]]:
 
 
 @given(conversations())
-def test_what_is_sent_keeps_every_bound_and_is_sent_again_unchanged(
-    said: list[dict[str, Any]],
-) -> None:
+def test_what_is_sent_keeps_every_bound_and_is_stable(said: list[dict[str, Any]]) -> None:
     sent = transit(said)
     jsonschema.validate([message.as_dict() for message in sent], SCHEMA)
     assert sum(tokens(message.content) for message in sent) <= BUDGET_TOKENS
@@ -60,9 +58,7 @@ def test_what_is_sent_keeps_every_bound_and_is_sent_again_unchanged(
     assert transit(sent) == sent
 
 
-def test_the_last_ten_turns_are_sent_with_their_replies_and_what_is_beyond_the_budget_is_cut() -> (
-    None
-):
+def test_the_last_ten_turns_are_sent_within_the_budget() -> None:
     said = [Message(role, f"{role} {n}") for n in range(12) for role in ("user", "assistant")]
     assert transit(said) == said[4:]
     (sent,) = transit([Message("user", "word " * 5000), Message("assistant", "Yes.")])

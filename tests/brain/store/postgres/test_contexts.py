@@ -139,9 +139,7 @@ def test_what_waits_goes_after_two_hours_and_with_its_conversation(
     assert texts(open_contexts()) == texts(open_contexts(), "d") == ["now"]
 
 
-def test_each_state_of_a_text_has_a_mark(
-    environ: dict[str, str], place: Workspace, clock: HandClock
-) -> None:
+def test_each_state_has_a_mark(environ: dict[str, str], place: Workspace, clock: HandClock) -> None:
     texts = open_texts(place, environ=environ, clock=clock)
     text = texts(LEARNED)
     seen = [texts.mark(LEARNED)]
@@ -158,9 +156,7 @@ def test_each_state_of_a_text_has_a_mark(
     texts.close()
 
 
-def test_contexts_that_nobody_goes_on_with_are_removed(
-    open_contexts: OpenContexts, clock: HandClock, url: str
-) -> None:
+def test_old_contexts_are_removed(open_contexts: OpenContexts, clock: HandClock, url: str) -> None:
     contexts = open_contexts()
     contexts.journal("old").log(said(clock, "old"))
     clock.move(hours=3)

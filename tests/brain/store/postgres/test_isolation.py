@@ -157,9 +157,7 @@ def test_every_table_with_a_tenant_keeps_tenants_apart(admin: Admin) -> None:
     assert len(guarded) > 15
 
 
-def test_sql_without_a_condition_reaches_ones_own_rows_only(
-    spoken: tuple[Tenant, Tenant], admin: Admin
-) -> None:
+def test_any_sql_reaches_ones_own_rows_only(spoken: tuple[Tenant, Tenant], admin: Admin) -> None:
     ann, bob = spoken
     for table in _tables(admin):
         before = _sum(admin, [table], bob.number)
@@ -180,9 +178,7 @@ def test_sql_without_a_condition_reaches_ones_own_rows_only(
         assert _sum(admin, [table], bob.number) == before
 
 
-def test_without_a_tenant_there_are_no_rows(
-    spoken: tuple[Tenant, Tenant], admin: Admin, server: Server
-) -> None:
+def test_no_tenant_no_rows(spoken: tuple[Tenant, Tenant], admin: Admin, server: Server) -> None:
     tables = _tables(admin)
     for setting in ("SELECT 1", "SET LOCAL kds.tenant = ''"):
         with server.transaction(f"BEGIN; SET LOCAL ROLE kds_member; {setting}") as connection:
@@ -195,9 +191,7 @@ def test_without_a_tenant_there_are_no_rows(
             assert found in ([], [(0,)])
 
 
-def test_a_person_who_is_removed_is_in_no_dump(
-    spoken: tuple[Tenant, Tenant], server: Server, url: str
-) -> None:
+def test_a_removed_person_is_gone(spoken: tuple[Tenant, Tenant], server: Server, url: str) -> None:
     ann, bob = spoken
     before = _dumped(url)
     assert before.count(ann.secret) > 9

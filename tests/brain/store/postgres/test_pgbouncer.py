@@ -135,9 +135,7 @@ def test_nothing_of_a_transaction_is_left_in_its_connection(server: Server) -> N
         assert row == (True, "", 0, 0)
 
 
-def test_an_outage_ends_soon_after_the_database_is_back(
-    direct: str, postgres: str, url: str
-) -> None:
+def test_an_outage_ends_when_the_database_is_back(direct: str, postgres: str, url: str) -> None:
     name = urlsplit(url).path[1:]
     with psycopg.connect(postgres, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")

@@ -85,9 +85,7 @@ def test_a_large_memory_that_was_just_emptied_finds_nothing(large: PostgresStore
     assert large.document_frequencies(["ship", "walrus"]) == {"ship": 0, "walrus": 0}
 
 
-def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_come_first(
-    large: PostgresStore,
-) -> None:
+def test_common_words_are_estimated_and_new_passages_come_first(large: PostgresStore) -> None:
     counts = large.document_frequencies(["ship", "walrus", "oyster", "whale"])
     assert counts["ship"] == pytest.approx(PASSAGES / 2, rel=0.2)
     assert counts["walrus"] == pytest.approx(PASSAGES / 15, rel=0.5)
@@ -97,9 +95,7 @@ def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_co
     assert [one & 0xFFFFFF for one in oyster] == [29_400, 28_700, 28_000]
 
 
-def test_a_search_in_a_large_memory_does_not_read_all_that_others_have(
-    large: PostgresStore, url: str
-) -> None:
+def test_a_search_does_not_read_all_that_others_have(large: PostgresStore, url: str) -> None:
     with driver().connect(url) as admin:
         admin.execute(f"SET kds.tenant = '{large.database.tenant}'")
         admin.execute("SELECT kds.newest('walru', 1000), kds.frequencies('{ship,walru,oyster}')")
@@ -152,9 +148,7 @@ def test_both_engines_give_the_same_answers(documents: PostgresDocuments, tmp_pa
             assert found(only[0]) == found(only[1]), question
 
 
-def test_a_check_tells_what_is_wrong_and_an_index_can_be_made_anew(
-    documents: PostgresDocuments,
-) -> None:
+def test_a_check_tells_what_is_wrong_and_an_index_is_remade(documents: PostgresDocuments) -> None:
     putting(documents)("/x/a.txt", ("One", ["The fee is four pounds."]))
     with documents.database.write() as connection:
         connection.execute("UPDATE chunk SET words = CAST('' AS tsvector), size = 0")

@@ -29,9 +29,7 @@ CONTENTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["C
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(ACTS)), st.booleans(), CONTENTS), max_size=12),
 )
-def test_both_engines_answer_alike_in_any_order(
-    shared_server: Server, acts: list[tuple[str, bool, str]]
-) -> None:
+def test_both_engines_are_alike(shared_server: Server, acts: list[tuple[str, bool, str]]) -> None:
     number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(shared_server, number)
     with TemporaryDirectory() as folder:
