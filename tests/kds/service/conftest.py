@@ -223,6 +223,14 @@ def folder(new_workspace: Callable[[], Path]) -> Path:
 
 
 @pytest.fixture
+def root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A workspace of the test's own, which is the current folder, and which is served."""
+    monkeypatch.chdir(folder)
+    with running_for_user(folder):
+        yield folder
+
+
+@pytest.fixture
 def team(server: Server) -> Team:
     """The people of the test's database."""
     return Team(server)

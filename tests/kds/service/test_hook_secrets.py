@@ -1,14 +1,14 @@
 """`hook.secrets`: what holds a secret is stopped before it leaves, through the hook itself."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ..conftest import said_in
-from .conftest import run_hook, running_for_user
+from .conftest import run_hook
 
 PROMPT = "Deploy it with DB_PASSWORD=Yzll-cgTAOG9\nand then restart the shop"
 COPY = "Deploy it with DB_PASSWORD=[secret: password]\nand then restart the shop"
@@ -23,13 +23,6 @@ CLIENTS: dict[str, dict[str, Any]] = {
 }
 
 Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def root(new_workspace: Callable[[], Path]) -> Iterator[Path]:
-    root = new_workspace()
-    with running_for_user(root):
-        yield root
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import stat
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,10 @@ from kds.hooks.log import LOG_NAME
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import Run, data, refused
-from .conftest import run_hook, running_for_user
+from .conftest import run_hook
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "5c0ffee5-1"}
 HINT = 'KDS: "it" probably means "the FAB button".'
-
-
-@pytest.fixture
-def root(new_workspace: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    root = new_workspace()
-    monkeypatch.chdir(root)
-    with running_for_user(root):
-        yield root
 
 
 def calls(kds_call: Run, *options: str) -> list[dict[str, Any]]:
