@@ -12,12 +12,14 @@ server ends, never for a time.
 """
 
 import json
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import SHUT_RDWR
 from typing import Any
 
@@ -54,7 +56,6 @@ class Failure:
 
     status: int
     message: str
-    code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -167,14 +168,14 @@ class FakeProvider:
 
 
 @contextmanager
-def serving(provider: FakeProvider | None = None, *, port: int = 0) -> Iterator[FakeProvider]:
-    """Serve a provider on a port of loopback, a free one by default."""
+def serving(provider: FakeProvider | None = None) -> Iterator[FakeProvider]:
+    """Serve a provider on a free port of loopback."""
     fake = FakeProvider() if provider is None else provider
 
     class Handler(_Handler):
         provider = fake
 
-    with listening(Handler, port=port) as url:
+    with listening(Handler) as url:
         fake.url = f"{url}/v1"
         try:
             yield fake
@@ -183,13 +184,17 @@ def serving(provider: FakeProvider | None = None, *, port: int = 0) -> Iterator[
 
 
 @contextmanager
-def listening(handler: type[BaseHTTPRequestHandler], *, port: int = 0) -> Iterator[str]:
-    """Serve on loopback for as long as the block runs; yields the URL."""
-    server = _Server(("127.0.0.1", port), handler)
+def listening(handler: type[BaseHTTPRequestHandler], path: Path | None = None) -> Iterator[str]:
+    """Serve on loopback, or on a socket at ``path``, as long as the block runs; yields the URL."""
+    server: socketserver.BaseServer = _Server(("127.0.0.1", 0), handler)
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    if path is not None:
+        server.server_close()
+        server, url = socketserver.ThreadingUnixStreamServer(str(path), handler), f"unix:{path}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield url
     finally:
         server.shutdown()
         server.server_close()
@@ -249,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Raw | Failure) -> None:
         headers: Mapping[str, str] = {}
         if isinstance(reply, Failure):
-            error = {"message": reply.message, "type": "error", "code": reply.code}
+            error = {"message": reply.message, "type": "error", "code": None}
             headers, reply = reply.headers, _json({"error": error}, reply.status)
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.kind)

@@ -1,18 +1,13 @@
 """What a model answers beside text: handing on, and what servers make of it."""
 
-import json
-from contextlib import suppress
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 
-from kds.agents import AgentReply, AgentRunnable, Handoff, ModelError
+from kds.agents import AgentRunnable, Handoff
 
 from .conftest import MakeAgent
-from .openai_server import Calls, Failure, FakeProvider, Raw, Text, wrong_shape
+from .openai_server import Calls, Failure, FakeProvider, Text, wrong_shape
 
 TO_EXECUTE = Handoff("EXECUTE", "code-executor", "the plan is agreed")
 
@@ -69,31 +64,3 @@ def test_calls_without_an_id_and_half_of_a_surrogate_pair_do_no_harm(
     provider.play(wrong_shape(_answer({"content": "Hello \ud800"})), Text("Hello \ud800"))
     assert agent.invoke("go").text == "Hello \ufffd"
     assert "".join(piece.text for piece in agent.stream("go")) == "Hello \ufffd"
-
-
-_JUNK = st.none() | st.booleans() | st.integers(-3, 10**20) | st.text(max_size=5) | st.just([])
-_CALLS = st.lists(
-    st.fixed_dictionaries(
-        {"id": _JUNK, "type": st.just("function"),
-         "function": st.fixed_dictionaries(
-             {"name": _JUNK | st.just("hand_off"), "arguments": _JUNK | st.just('{"intent": 5}')})}
-    ), max_size=2,
-)  # fmt: skip
-_MESSAGES = st.fixed_dictionaries({}, optional={"content": _JUNK, "tool_calls": _JUNK | _CALLS})
-_USAGES = st.dictionaries(
-    st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens"]), _JUNK
-)
-
-
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(message=_MESSAGES, usage=_JUNK | _USAGES)
-def test_whatever_a_server_sends_is_a_reply_or_an_error_of_the_model(
-    planner: AgentRunnable, provider: FakeProvider, message: dict[str, Any], usage: Any
-) -> None:
-    body = json.dumps(_answer(message, usage)).encode()
-    provider.play(Raw(body), default=Text("ok"))
-    with suppress(ModelError):
-        reply = planner.invoke("dark mode")
-        assert isinstance(reply, AgentReply)
-        json.dumps(reply.as_dict(), ensure_ascii=False).encode()

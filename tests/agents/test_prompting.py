@@ -41,9 +41,7 @@ def ask(
     return rewrite(SAID, message, "Make the FAB button purple")
 
 
-def test_a_provider_is_asked_once_with_a_bound_and_its_thoughts_are_left_out(
-    provider: FakeProvider, library: PromptLibrary
-) -> None:
+def test_a_provider_is_asked_within_bounds(provider: FakeProvider, library: PromptLibrary) -> None:
     provider.play(Text("<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"))
     rewriter_of(LazyModel(ModelSettings(name=provider.url)), library)
     assert (provider.asked, provider.listed) == ([], []), "it is asked for nothing before its turn"

@@ -35,11 +35,7 @@ def test_a_message_is_cleaned(text: str, cleaned: str) -> None:
     [
         *((text, "empty", "write") for text in ("", "  \n\t ", "\x00\x01", "\ufeff", "\r\n")),
         *((other, "not text", "pass a str") for other in (None, 7, b"Make it", ["Make it"])),
-        (
-            "x" * (MESSAGE_LIMIT + 1),
-            "has 100,001 characters, more than 100,000",
-            "send the request",
-        ),
+        ("x" * (MESSAGE_LIMIT + 1), "has 100,001 characters, more than 100,000", "send the"),
     ],
 )
 def test_what_is_not_a_message_is_refused_with_a_hint(message: str, wrong: str, hint: str) -> None:

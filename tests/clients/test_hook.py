@@ -27,9 +27,7 @@ MARK = 'KDS: "'
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("carry_on", [True, False], ids=["same session", "new session"])
-def test_the_second_message_arrives_with_a_hint_within_its_session_alone(
-    client: Client, install: Install, carry_on: bool
-) -> None:
+def test_a_hint_stays_within_its_session(client: Client, install: Install, carry_on: bool) -> None:
     for _ in range(2):  # a second time changes nothing
         install(client.name)
     client.ask(FIRST)

@@ -22,9 +22,7 @@ def plugin(run_kds: Run, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("client", SHARING, indirect=True)
-def test_hook_server_and_skills_of_the_plugin_serve_the_project_the_client_is_in(
-    client: Client, plugin: Path, run_kds: Run
-) -> None:
+def test_the_plugin_serves_the_project(client: Client, plugin: Path, run_kds: Run) -> None:
     options = ("--plugin-dir", str(plugin))
     for carry_on, message in enumerate(("I want to add a FAB button", "Make it purple")):
         client.ask(message, *options, carry_on=bool(carry_on))

@@ -25,10 +25,7 @@ from kds.brain.secrets.redaction import storable
         ("the a an", "session"),
         ("🎨", "session"),
         # a long name is cut between words, a single long word where it must
-        (
-            "an import wizard for the quarterly reports of subsidiaries",
-            "import-wizard-for-quarterly-reports-of",
-        ),
+        ("import wizard for quarterly reports of banks", "import-wizard-for-quarterly-reports-of"),
         ("x" * 200, "x" * SLUG_LIMIT),
     ],
 )

@@ -4,7 +4,7 @@ of it fits a prompt."""
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
@@ -31,10 +31,6 @@ TALK: tuple[tuple[Role, str, str], ...] = (
     ("user", "Bob", "We have three retries for uploads."),
     ("assistant", "Bot", "Noted, I keep that in mind."),
 )
-ODD = (
-    '"', "a AND", "NEAR(", "body:x", "x* OR ^y", "-staging", "'; DROP", "{a b}: c", "\x00",
-    "\ud800", "port port port", "?" * 50,
-)  # fmt: skip
 
 
 class Meaning:
@@ -177,14 +173,6 @@ def test_without_chunking_whole_messages_are_found_once(talk: SqliteStore) -> No
     found = recall(talk, "parse_rows list", scope=Scope("talk"), options=off, few=0)
     assert len(set(_ids(found))) == len(found.hits)
     assert found.hits[0].passage.body == TALK[5][2]
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(query=st.text(max_size=80) | st.sampled_from(ODD))
-def test_any_text_is_a_question(talk: SqliteStore, query: str) -> None:
-    for scope in (Scope("talk"), Scope()):
-        found = recall(talk, query, scope=scope, embedder=Meaning())
-        assert all(0.0 < hit.score <= 1.5 for hit in found.hits)
 
 
 def test_words_that_are_everywhere_are_not_searched_for_everywhere(store: SqliteStore) -> None:

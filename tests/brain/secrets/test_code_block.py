@@ -12,10 +12,7 @@ from kds.brain.secrets.code_block import summarise_code
         ("````md\n```\na\n```\n````", "[code: md, 3 lines]"),
         ('```C++ title="a.cc"\na\n```', "[code: c++, 1 line]"),
         ("why ```py\na\n```\n?", "why [code: py, 1 line]\n?"),
-        (
-            "rename `foo` in this: ```py\na\n``` please do",
-            "rename `foo` in this: [code: py, 1 line] please do",
-        ),
+        ("in `a.py`: ```py\na\n``` please do", "in `a.py`: [code: py, 1 line] please do"),
         ("`a.py` and `b.py`, e.g. ```\na\n```", "`a.py` and `b.py`, e.g. [code: 1 line]"),
         ("it is in ```3:5:src/a.cs\nx();\n```\nok", "it is in [code: 1 line]\nok"),
         ("see\n```py\na = 1```\nok", "see\n[code: py, 1 line]\nok"),
@@ -25,10 +22,7 @@ from kds.brain.secrets.code_block import summarise_code
         ("```\na\n```\nand\n```\nb\n```", "[code: 1 line]\nand\n[code: 1 line]"),
         # pasted code without a fence becomes a mark
         ("def f(x):\n    return x\n\nprint(f(2))\nwhy 3?", "[code: 4 lines]\nwhy 3?"),
-        (
-            "what does this do?\nconst a = 1;\nif (a) {\n  b();\n}",
-            "what does this do?\n[code: 4 lines]",
-        ),
+        ("What is it?\nconst a = 1;\nif (a) {\n  b();\n}", "What is it?\n[code: 4 lines]"),
         (
             'It says\n  File "a.py", line 3, in f\n    x()\n  File "b.py", line 4, in g\n'
             '    y()\n  File "c.py", line 5, in h\nValueError: no',

@@ -40,9 +40,7 @@ def service(project: Project, fitted_brain: Path) -> Iterator[Service]:
 
 
 @needs_unix_sockets
-def test_all_is_well_and_a_hook_that_runs_something_else_is_found_out(
-    project: Project, service: Service, programs: Path
-) -> None:
+def test_all_is_well_or_a_hook_is_wrong(project: Project, service: Service, programs: Path) -> None:
     assert project.try_init("claude").code == 0
     checks = project.doctor()
     assert checks.problems == []

@@ -59,9 +59,7 @@ def test_every_skill_is_valid(workspace: Path, kds_call: Run, client: tuple[str,
         assert isinstance(fields.get("allowed-tools", ""), str)
 
 
-def test_a_skill_is_static_text_that_tells_where_to_look_and_claude_leaves_some_to_the_user(
-    workspace: Path, kds_call: Run
-) -> None:
+def test_a_skill_is_static_and_some_are_left_to_the_user(workspace: Path, kds_call: Run) -> None:
     kds_call("export", "skills", "--to", "out")
     for path in Path("out").rglob("SKILL.md"):
         text = path.read_text(encoding="utf-8")

@@ -46,9 +46,7 @@ def test_every_client_is_imported_once(memory: AssistantMemory, home: Path) -> N
 
 
 @in_either
-def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
+def test_a_growing_session_is_read_on(memory: AssistantMemory, home: Path, claude: Write) -> None:
     path = claude("a", "First question", "First answer", "Second", ending="")
     run(memory, home)
     assert "Second" not in contents(memory)
@@ -116,9 +114,7 @@ def test_a_session_takes_little_memory(memory: AssistantMemory, home: Path, clau
     assert (size > 25 * 2**20, peak < 12 * 2**20) == (True, True), (size, peak)
 
 
-def test_a_file_that_can_only_be_read_as_a_whole_is_named_when_it_is_huge(
-    memory: AssistantMemory, home: Path, tmp_path: Path
-) -> None:
+def test_a_huge_file_is_only_named(memory: AssistantMemory, home: Path, tmp_path: Path) -> None:
     chat = home / ".gemini" / "tmp" / "shop" / "chats" / "session-2026-01-01T00-00-x.json"
     export = tmp_path / "shop" / ".specstory" / "history" / "x.md"
     export.parent.mkdir(parents=True)
@@ -145,9 +141,7 @@ def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claud
 
 
 @in_either
-def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
+def test_forgetting_is_finished_later(memory: AssistantMemory, home: Path, claude: Write) -> None:
     claude("gone", "the zanzibar migration")
     run(memory, home)
     with pytest.MonkeyPatch.context() as patch:
@@ -186,9 +180,7 @@ def cloned(repository: Path, *words: str, origin: str = "https://x:y@GitHub.com/
 
 
 @in_either
-def test_worktrees_and_clones_of_a_repository_are_one_project_wherever_it_moves(
-    memory: AssistantMemory, repository: Path
-) -> None:
+def test_worktrees_and_clones_are_one_project(memory: AssistantMemory, repository: Path) -> None:
     (repository / "src").mkdir()
     first = memory.project_of(str(repository / "src"), make=True)
     assert first is not None
@@ -230,9 +222,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("way", FORGED)
-def test_a_folder_that_names_the_remote_of_a_repository_cannot_pass_for_its_clone(
-    memory: AssistantMemory, repository: Path, way: str
-) -> None:
+def test_no_folder_passes_for_a_clone(memory: AssistantMemory, repository: Path, way: str) -> None:
     memory.project_of(str(repository), make=True)
     unpacked = repository.with_name("unpacked")
     unpacked.mkdir()

@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from kds.brain.turn import Utterance
 from kds.transcripts.json_lines import CUT, KEPT, READ_BYTES, read_transcript
 
+from .conftest import RECORDED
+from .test_readers import MENDED
+
 Entry = dict[str, Any]
 
 
 def _claude(role: str, content: Any, **more: Any) -> Entry:
     return {"type": role, "message": {"role": role, "content": content}, **more}
-
-
-def _codex(role: str, kind: str, text: str) -> Entry:
-    content = [{"type": kind, "text": text}]
-    payload = {"type": "message", "role": role, "content": content}
-    return {"type": "response_item", "payload": payload}
 
 
 def _file(folder: Path, *entries: Entry) -> str:
@@ -31,56 +28,28 @@ def _file(folder: Path, *entries: Entry) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("entries", "reply"),
-    [
-        (
-            [
-                {"type": "summary", "summary": "Maps"},
-                _claude("user", "caveat", isMeta=True),
-                _claude("assistant", "of a subagent", isSidechain=True),
-                _claude("user", "Add a map"),
-                _claude("assistant", [{"type": "text", "text": "I'll add it."}]),
-                _claude("assistant", [{"type": "tool_use", "name": "Edit", "input": {}}]),
-                _claude("user", [{"type": "tool_result", "content": "ok"}]),
-                _claude("assistant", [{"type": "text", "text": "Done."}]),
-                _claude("user", "Make it wider"),
-            ],
-            "I'll add it.\nDone.",
-        ),
-        (
-            [
-                {"type": "user.message", "data": {"content": "Add a map"}},
-                {"type": "assistant.message", "data": {"content": "Added."}},
-            ],
-            "Added.",
-        ),
-        (
-            [
-                {"type": "session_meta", "payload": {"id": "s"}},
-                _codex("developer", "input_text", "You are"),
-                _codex("user", "input_text", "<environment_context>/x</environment_context>"),
-                _codex("user", "input_text", "Add a map"),
-                {"type": "event_msg", "payload": {"type": "agent_message", "message": "Added."}},
-                _codex("assistant", "output_text", "Added."),
-            ],
-            "Added.",
-        ),
-        (
-            [
-                {"$set": {"messages": [{"type": "user", "content": [{"text": "<session"}]}]}},
-                {"type": "user", "content": [{"text": "<session_context>\nToday"}]},
-                {"type": "user", "content": [{"text": "Add a map"}, {"text": "<hook_context>K"}]},
-                {"type": "gemini", "content": "Added.", "thoughts": []},
-            ],
-            "Added.",
-        ),
-    ],
-    ids=["Claude Code", "Copilot CLI", "Codex", "Gemini CLI"],
-)
-def test_each_client_is_understood(entries: list[Entry], reply: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", ["claude", "codex", "copilot", "gemini"])
+def test_a_recorded_session_is_read(client: str) -> None:
+    [path] = (RECORDED / client).rglob("*.jsonl")
+    said = read_transcript(str(path))
+    assert said[0] == Utterance("Which staging port do we use?")
+    assert said[2:] == (Utterance("Run the tests"), Utterance(MENDED, "assistant"))
+
+
+def test_what_a_client_adds_and_the_prompt_itself_are_left_out(tmp_path: Path) -> None:
+    entries = (
+        {"type": "summary", "summary": "Maps"},
+        _claude("user", "caveat", isMeta=True),
+        _claude("assistant", "of a subagent", isSidechain=True),
+        _claude("user", "Add a map"),
+        _claude("assistant", [{"type": "text", "text": "I'll add it."}]),
+        _claude("assistant", [{"type": "tool_use", "name": "Edit", "input": {}}]),
+        _claude("user", [{"type": "tool_result", "content": "ok"}]),
+        _claude("assistant", [{"type": "text", "text": "Done."}]),
+        _claude("user", "Make it wider"),
+    )
     said = read_transcript(_file(tmp_path, *entries), prompt="Make it wider ")
-    assert said == (Utterance("Add a map"), Utterance(reply, "assistant"))
+    assert said == (Utterance("Add a map"), Utterance("I'll add it.\nDone.", "assistant"))
 
 
 def test_of_a_long_reply_head_and_tail_are_kept_and_of_a_long_chat_its_end(tmp_path: Path) -> None:

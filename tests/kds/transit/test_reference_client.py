@@ -1,12 +1,11 @@
 """Both reference clients: they send the same, understand the same, and lose no history."""
 
 import json
-import socketserver
 import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from kds.transit import Message, QueryClient, QueryError
 
+from ...agents.openai_server import listening
 from ...effort import PATIENCE_S
 from .conftest import RunNode
 
@@ -60,20 +60,9 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> I
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server: socketserver.BaseServer
-    if request.param == "unix":
-        server = socketserver.ThreadingUnixStreamServer(str(tmp_path / "s"), Handler)
-        found = f"unix:{tmp_path / 's'}"
-    else:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        found = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield found
-    script.released.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Handler, tmp_path / "s" if request.param == "unix" else None) as found:
+        yield found
+        script.released.set()
 
 
 FIRST = {
@@ -101,9 +90,7 @@ def _talk(address: str) -> list[Any]:
     return [first, second, [message.as_dict() for message in client.history]]
 
 
-def test_a_conversation_goes_along_with_the_next_question_and_both_clients_say_the_same(
-    address: str, script: Script, node: RunNode
-) -> None:
+def test_both_clients_say_the_same(address: str, script: Script, node: RunNode) -> None:
     script.answers(FIRST, SECOND, FIRST, SECOND)
     told = _talk(address)
     first, second = script.asked
@@ -181,9 +168,7 @@ def _failures(addresses: list[tuple[str, float]]) -> list[list[Any]]:
     return failures
 
 
-def test_a_failure_is_explained_and_leaves_the_history_and_both_clients_fail_alike(
-    address: str, script: Script, node: RunNode
-) -> None:
+def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) -> None:
     script.answers(*(reply for reply, _ in TROUBLES))
     script.answers(*(reply for reply, _ in TROUBLES))
     nowhere = ["nonsense", "ftp://127.0.0.1", "http://[::1", "http://127.0.0.1:x", ""]

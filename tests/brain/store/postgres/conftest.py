@@ -1,6 +1,7 @@
 """Memories and documents on a real server; its fixtures are those of tests/postgres.py."""
 
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -63,3 +64,26 @@ def open_documents(shared_server: Server, clock: HandClock) -> Iterator[OpenDocu
     yield open_it
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def role(postgres: str, template: str) -> Iterator[str]:
+    """A login role as the page makes it, and a database of its name; `template`: kds_member."""
+    name = f"kds_{uuid4().hex[:12]}"
+    with driver().connect(postgres, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+        admin.execute(f"GRANT kds_member, kds_reader TO {name} WITH INHERIT FALSE, SET TRUE")
+        admin.execute(f"CREATE DATABASE {name} OWNER {name}")
+        with driver().connect(of_database(postgres, name), autocommit=True) as inside:
+            inside.execute("CREATE EXTENSION vector")
+        yield name
+        for database in (name, f"{name}_restored"):
+            admin.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+        admin.execute(f"DROP ROLE {name}")
+
+
+def as_role(url: str, role: str) -> str:
+    """The same address, for another role."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{role}:x@{place}").geturl()

@@ -3,13 +3,9 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
-from uuid import uuid4
 
 import psycopg
-import pytest
 
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
@@ -18,24 +14,9 @@ from kds.brain.store.team import Team, person_of
 from kds.brain.store.tenancy import Tenancy, tenant_number
 
 from ....postgres import of_database
+from .conftest import as_role
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "operations.md"
-
-
-@pytest.fixture
-def role(postgres: str, template: str) -> Iterator[str]:
-    """A login role as the page makes it, and a database of its name; `template`: kds_member."""
-    name = f"kds_{uuid4().hex[:12]}"
-    with psycopg.connect(postgres, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-        admin.execute(f"GRANT kds_member, kds_reader TO {name} WITH INHERIT FALSE, SET TRUE")
-        admin.execute(f"CREATE DATABASE {name} OWNER {name}")
-        with psycopg.connect(of_database(postgres, name), autocommit=True) as inside:
-            inside.execute("CREATE EXTENSION vector")
-        yield name
-        for database in (name, f"{name}_restored"):
-            admin.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
-        admin.execute(f"DROP ROLE {name}")
 
 
 def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_path: Path) -> None:
@@ -80,10 +61,3 @@ def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_pa
     copy.close()
     assert person is not None
     assert person.name == "ann"
-
-
-def as_role(url: str, role: str) -> str:
-    """The same address, for another role."""
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{role}:x@{place}").geturl()

@@ -71,9 +71,7 @@ def test_the_last_ten_of_two_hours_are_kept_and_the_rest_leaves_the_disk(
     assert list(place.brain.iterdir()) == []
 
 
-def test_what_several_services_log_at_once_is_all_kept_in_the_order_of_each(
-    open_contexts: OpenContexts, clock: HandClock
-) -> None:
+def test_what_several_services_log_is_kept(open_contexts: OpenContexts, clock: HandClock) -> None:
     services = [open_contexts() for _ in range(3)]
 
     def talk(name: int) -> None:

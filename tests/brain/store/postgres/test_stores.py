@@ -1,14 +1,11 @@
 """Memories, passages and documents on a server: all that every store of them does, and more."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
-from kds.brain.documents.store import DocumentStore
-from kds.brain.documents.values import DocumentRecall
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Scope
@@ -18,18 +15,11 @@ from ....postgres import driver
 from ...conformance import HandClock, StoreConformance
 from ...document_conformance import DocumentConformance
 from ...document_recall_conformance import RecallConformance
-from ...document_texts import putting, stock
+from ...document_texts import putting
 from ...passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 OpenStore = Callable[..., PostgresStore]
 OpenDocuments = Callable[..., PostgresDocuments]
-
-QUESTIONS = (
-    "What is the Payment Date?", "Who is the Landlord?", "Section 4.03", "what does clause 6.2 say",
-    "Are webhook attempts longer than retries?", "weekends", "What is an idempotency key?",
-    "what is the maximum weight", "the of and", "X-Parcel-Key", "deposit or rent", "30 days",
-    "Where are the premises?", "What happens to undeliverable parcels?", "retry after a 429",
-)  # fmt: skip
 
 
 class TestPostgresStore(StoreConformance):
@@ -129,23 +119,6 @@ class TestPostgresDocuments(DocumentConformance, RecallConformance):
 @pytest.fixture
 def documents(open_documents: OpenDocuments) -> PostgresDocuments:
     return open_documents()
-
-
-def found(recall: DocumentRecall) -> list[tuple[str, float, tuple[str, ...]]]:
-    return [(hit.passage.text, round(hit.score, 6), hit.why) for hit in recall.hits]
-
-
-def test_both_engines_give_the_same_answers(documents: PostgresDocuments, tmp_path: Path) -> None:
-    with DocumentStore(tmp_path / "documents.db") as file:
-        for store in (file, documents):
-            stock(store)
-        assert documents.measure() == file.measure()
-        for question in QUESTIONS:
-            assert found(documents.search(question)) == found(file.search(question)), question
-            near = [store.search(question, document="guide.md") for store in (documents, file)]
-            assert found(near[0]) == found(near[1]), question
-            only = [store.search(question, scope="lease.txt") for store in (documents, file)]
-            assert found(only[0]) == found(only[1]), question
 
 
 def test_a_check_tells_what_is_wrong_and_an_index_is_remade(documents: PostgresDocuments) -> None:

@@ -183,9 +183,7 @@ def test_an_upgrade_takes_as_long_as_it_takes(empty: str, monkeypatch: pytest.Mo
     server.close()
 
 
-def test_two_upgrades_at_once_build_the_indexes_and_one_that_was_ended_is_built_again(
-    empty: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_indexes_are_built_once_and_mended(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     servers = [Server(empty) for _ in range(2)]
     with ThreadPoolExecutor() as pool:
         assert max(after for _, after in pool.map(upgrade, servers)) == len(STEPS)
