@@ -1,13 +1,14 @@
 """What the conversation has been about: its messages, expanded and analysed, oldest first."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from kds.brain.turn import Utterance as Utterance
 from kds.router.discourse.mentions import Mention, mentions_in
+from kds.router.language.lexicon import readings
 from kds.router.language.words import Analysis
 
 _WORDS: Final = re.compile(r"[a-z]{3,}")
@@ -35,6 +36,17 @@ class Moment:
     """What the assistant mentioned in its answer: a weaker source."""
 
 
+def _named(mention: Mention, written: Collection[str]) -> Mention:
+    """The mention, without a verb that stood before what was written into the message."""
+    for name in written:
+        verb, found, rest = mention.text.rpartition(f" {name}")
+        if found and not (rest or mention.determiner) and readings(verb.lower()).verb:
+            return replace(
+                mention, text=name, modifiers=mention.modifiers[1:], start=mention.start + 1
+            )
+    return mention
+
+
 @dataclass(frozen=True, slots=True)
 class Discourse:
     """The messages so far. ``moments[-1]`` is the newest."""
@@ -54,14 +66,20 @@ class Discourse:
         """The newest message; raises IndexError when there is none."""
         return self.moments[-1]
 
-    def then(self, analysis: Analysis, *, focus: Mention | None = None) -> "Discourse":
-        """The discourse after one more (expanded, analysed) message."""
+    def then(
+        self, analysis: Analysis, *, focus: Mention | None = None, written: Collection[str] = ()
+    ) -> "Discourse":
+        """The discourse after one more (expanded, analysed) message.
+
+        ``written`` are the antecedents written into it: "log" of "and log dark mode" is a verb.
+        """
         turn = len(self.moments)
         if focus is not None:
             focus = replace(
                 focus, turn=turn, role="obj", verb="", subordinate=False, beside_subject=False
             )
-        moment = Moment(analysis.text, analysis, mentions_in(analysis, turn), focus)
+        mentions = tuple(_named(one, written) for one in mentions_in(analysis, turn))
+        moment = Moment(analysis.text, analysis, mentions, focus)
         return Discourse((*self.moments, moment))
 
     def age(self, mention: Mention) -> int:

@@ -194,7 +194,9 @@ class Resolver:
         resolution = Resolution() if as_typed else self._within_topic(message, before)
         expanded = apply_edits(message, resolution.edits)
         analysis = self.analyse(spelt(expanded, before.words).text)
-        return before.then(analysis, focus=resolution.focus or self._moved_focus(analysis))
+        written = [one.target for one in resolution.references if one.target]
+        focus = resolution.focus or self._moved_focus(analysis)
+        return before.then(analysis, focus=focus, written=written)
 
     def _moved_focus(self, analysis: Analysis) -> Mention | None:
         """What a correction puts in the place of something else.
