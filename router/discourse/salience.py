@@ -206,7 +206,7 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
         weight *= need.decay**age
     if need.slot == "thing" and mention.mood == "question" and _is_dealt_with(mention, discourse):
         weight *= DEALT_WITH
-    if need.mood == "imperative" and mention.mood == "question":
+    if need.mood == "imperative" and mention.mood == "question" and _is_built(discourse):
         weight *= QUESTIONED
     verb = need.verb.partition(" ")[0]
     if need.role == mention.role == "subj" and verb == mention.verb not in {"", "be", "do"}:
@@ -218,11 +218,21 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     return weight * FOCUS if moment.focus == mention else weight
 
 
+def _is_built(discourse: Discourse) -> bool:
+    """Whether something was asked for: commands go on with that."""
+    return any(mention.mood == "imperative" for mention in discourse.mentions())
+
+
 def _form(mention: Mention) -> float:
     """What the mention's own form and place say, whatever refers to it."""
     weight = 1.0
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _VERBS["creating"]:
         weight *= CREATED
+    predicate = (
+        mention.verb == "be" and mention.role == "none" and mention.determiner in {"a", "an"}
+    )
+    if predicate and mention.mood == "question":
+        weight *= VALUE  # "is rich a dependency?"
     light = mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
     if light or mention.label in _VALUE_LABELS or is_time(mention):
         weight *= VALUE

@@ -38,7 +38,7 @@ _QUOTED: Final = re.compile(
     r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
 )
 
-_CLITICS: Final = frozenset({"re", "ve", "ll"})
+_CLITICS: Final = frozenset({"re", "ve", "ll", "s"})
 
 Span = tuple[int, int]
 """Where something starts and ends."""
@@ -161,7 +161,7 @@ def open_language(
 
 
 def _apart(texts: Sequence[str], spans: Sequence[Span]) -> list[str]:
-    """The texts of tokens, with the apostrophe that "theyre" lacks."""
+    """The texts of tokens, with the apostrophe that "theyre" and "whats" lack."""
     glued = [before[1] == after[0] for before, after in pairwise(spans)]
     return [
         f"'{text}" if joined and text.lower() in _CLITICS else text

@@ -147,7 +147,7 @@ def _role(
         return "none", "", governor
     if words[governor].lemma != "be":
         return ("subj" if words[governor].pos == "AUX" else "obj"), "", governor
-    between = any(words[j].pos in _HEADS | {"PRON"} for j in range(governor + 1, start))
+    between = any(words[j].pos in _HEADS | {"PRON", "ADJ"} for j in range(governor + 1, start))
     asked = clause.mood == "question" and not between
     return ("subj" if asked else "none"), "", governor
 

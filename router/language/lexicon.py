@@ -46,15 +46,22 @@ class Reading:
         return bool(self.noun or self.verb or self.adjective or self.adverb)
 
 
+AGAIN: Final = "re-"
+"""What makes a verb of a verb: "re-render"."""
+
+
 @lru_cache(maxsize=8192)
 def readings(lower: str) -> Reading:
     """Every reading of a lower-case word form. Raises KdsError when lemminflect is not there.
 
     >>> readings("tests")
     Reading(noun='test', verb='test', adjective='', adverb='')
-    >>> readings("frobnicate").known
-    False
+    >>> readings("frobnicate").known, readings("re-renders").verb
+    (False, 're-render')
     """
+    if lower.startswith(AGAIN):
+        once = readings(lower.removeprefix(AGAIN))
+        return Reading(verb=f"{AGAIN}{once.verb}" if once.verb else "", noun=once.noun and lower)
     known = lemmas(lower) if lower.isascii() and lower.isalpha() else {}
     first = {pos: found[0] for pos, found in known.items() if found} | forms().get(lower, {})
     return Reading(

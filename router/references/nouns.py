@@ -14,6 +14,9 @@ from kds.router.references.ruleset import Rule
 from kds.router.references.scene import Found, Scene, choose, covered, is_new, written
 
 _SHAPED: Final = re.compile(r"(?:^|\s)[-@.]|[/_`]|\w\.\w")
+_INDEFINITE: Final = frozenset({"a", "an", "any", "another", "no", ""})
+"""Determiners of what there may be one more of: "does it have an icon?", "add one"."""
+
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 """Places in a list; the last is told from its end."""
 
@@ -45,10 +48,12 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if choice.mention.head != mention.head and bare(choice.mention) in scene.used:
             continue  # "Move it to the page" behind "Add a map view": the page is not "it"
         sole = scene.is_sole(phrase.head, choice)
+        plain = any(m.head == mention.head and not m.modifiers for m in scene.discourse.mentions())
+        alone = choice.margin == 1.0 and not plain and scene.is_alone(choice)
         pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(scene, choice.mention)
         same = target.lower() == scene.analysis.text[start:end].lower()
         if not same and (pointed or _says_more(choice.mention, mention)):
-            yield written(scene, rule, (start, end), target, choice=choice, sole=sole)
+            yield written(scene, rule, (start, end), target, choice=choice, sole=sole or alone)
 
 
 def _is_out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) -> bool:
@@ -118,6 +123,10 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         return None  # of one thing there is no other; "which account is it, the one at the bank?"
     if several and any(m.number == "pl" and m.end <= start for m in scene.mentions):
         return None  # "parses dates and returns None for invalid ones"
+    if scene.lower(start - 1) in {"not", "of", "than"} and any(
+        m.end < start for m in scene.mentions
+    ):
+        return None  # "a sliding window, not a fixed one"
     base = rule.antecedent.model_copy(update={"number": "pl" if several else "any"})
     others = {m.head for m in scene.mentions}
     counted = said[:1] == ["the"] and any(w in ORDINALS for w in said)  # one of several
@@ -127,6 +136,7 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         lambda m: (
             not (m.parts or m.kind or is_time(m) or m.head in others)
             and (m.number == "pl" or not counted)
+            and (bool(said) or m.number == "pl" or m.determiner in _INDEFINITE)
         ),
     )
     called = {w.lower for w in before if w.pos != "DET" and w.lower not in cc.ORDINALS}
@@ -136,7 +146,9 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         return None  # "a --json flag ... and one for csv": not that flag
     text = _one_text(before, several, choice.mention)
     span, name = scene.chars(start, i + 1), bare(choice.mention)
-    return written(scene, rule, span, text, name, score=choice.score)
+    asked = not said and len(pool) == 1 and choice.age == 0  # "does it have an icon?", "add one"
+    sole = asked and scene.is_sole(i, choice)
+    return written(scene, rule, span, text, name, score=choice.score, sole=sole)
 
 
 def _one_text(before: Sequence[Word], several: bool, antecedent: Mention) -> str:

@@ -26,7 +26,7 @@ _FAMILIES: Final = (
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
 _CLITICS: Final = {
     **{"'s": "is", "'ll": "will", "'ve": "have", "'re": "are"},
-    **{"ll": "will", "ve": "have", "re": "are"},  # "theyre"
+    **{"s": "is", "ll": "will", "ve": "have", "re": "are"},  # "thats", "theyre"
 }
 _AT_REST: Final = frozenset("in at on inside".split())
 _LOCATING: Final = words("function_words", "locating")
@@ -138,7 +138,7 @@ def _agreeing(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, 
     if word.pos != "PRON" or scene.role_at(i) != "subj":
         return (edit,)
     if follows and follows[0].lower in _CLITICS and follows[0].start == word.end:
-        perfect = follows[0].lower == "'s" and scene.lower(i + 2) in {"been", "got", "had"}
+        perfect = follows[0].lower in {"'s", "s"} and scene.lower(i + 2) in {"been", "got", "had"}
         full = "has" if perfect else _CLITICS[follows[0].lower]
         full = agreeing(full, plural=mention.number == "pl")
         return (Edit(word.start, follows[0].end, f"{text} {full}"),)

@@ -350,9 +350,12 @@ def _overlap(a: Found, b: Found) -> bool:
 
 def _names_new(analysis: Analysis, discourse: Discourse) -> bool:
     """Whether a message names something that the context does not know."""
-    known = {m.head for m in discourse.mentions()}
+    known = [(m.head, {*m.modifiers}) for m in discourse.mentions()]
     roles = {"obj", "pobj", "none", "subj"}
     return any(
-        m.head not in known and m.role in roles and not is_time(m) and not m.parts
+        not any(m.head == head and modifiers.issuperset(m.modifiers) for head, modifiers in known)
+        and m.role in roles
+        and not is_time(m)
+        and not m.parts
         for m in mentions_in(analysis, 0)
     )
