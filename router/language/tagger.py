@@ -168,7 +168,7 @@ def _tag_sentence(sentence: list[Token], english: English) -> None:
     _force_verbs(sentence)
     seen = False
     for i, token in enumerate(sentence):
-        if token.pos in {"PUNCT", "SCONJ"}:
+        if token.pos in {"PUNCT", "SCONJ"} or (i and token.lower in cc.WH):
             seen = False
         if not token.pos:
             if seen:
