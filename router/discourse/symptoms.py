@@ -7,6 +7,7 @@ reports a fault. What it states of how a thing *is* must name the fault: "the ma
 "the logo is blue" does not. The words are in `english/symptoms.yaml`.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, pairwise
 from typing import Final
@@ -28,6 +29,7 @@ REACH: Final = 3
 _WORDS: Final = table("symptoms")
 _FAULTS: Final = _WORDS["bad"] | _WORDS["unfit"] | _WORDS["trouble"]
 _DENYING: Final = cc.NEGATIONS | {"no", "nothing", "none", "neither", "cannot", "n't", "nt"}
+_CHOICE: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.I)
 _ENDED: Final = frozenset({"anymore", "more", "longer", "gone"})
 """With a fault they are good news: "no longer crashes", "the error is gone"."""
 _STOPPED: Final = frozenset({"stops", "stopped"})
@@ -64,6 +66,8 @@ def _statements(analysis: Analysis) -> list[Part]:
         return []
     if any(one.lemma == "look" and two.lower == "like" for one, two in pairwise(said)):
         return []  # "it looks like the build is broken": and what now
+    if _CHOICE.search(analysis.text) and not any(word.pos in {"VERB", "AUX"} for word in said):
+        return []  # "tabs, not spaces"
     parts = list(_parts(analysis))
     return [] if any(map(_asks, parts)) else parts
 
@@ -93,10 +97,11 @@ def _asks(part: Part) -> bool:
     if first.lower in cc.MODALS | cc.FINITE_AUX:
         behind = part[2] if after and after.lower in _DENYING and len(part) > 2 else after
         return behind is not None and (behind.pos in _NOMINAL or behind.lower == "there")
-    if first.pos != "VERB" or first.tag not in {"VB", ""}:
-        return False
     known = readings(first.lower)
-    noun = (known.noun or known.adjective) and not (after and after.pos in {"DET", "PRON"})
+    if first.pos != "VERB" or (first.tag not in {"VB", ""} and known.verb != first.lower):
+        return False
+    taken = after is not None and (after.pos in {"DET", "PRON"} or after.lower in cc.PARTICLES)
+    noun = (known.noun or known.adjective) and not taken
     said = part[_predicate(part)]
     finite = (
         said.tag in {"VBZ", "VBD", "VBN"} or said.lower in _AUXILIARIES or said.lower.endswith("s")
@@ -110,6 +115,8 @@ def _reports(part: Part, *, plain: bool) -> bool:
         return False
     if not at:
         return _names_fault(part)
+    if part[0].pos == "ADP" and not any(word.pos in {"VERB", "AUX"} for word in part):
+        return False  # "for 10 minutes"
     subject = part[:at]
     said_of = {subject[0].lower, subject[-1].lower}
     if said_of & {"i", "we", "you", "he", "she", "nobody"} or (

@@ -7,12 +7,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference
+from kds.router.discourse.history import Moment
 from kds.router.discourse.mentions import Mention
 from kds.router.discourse.reply import as_command, closing_sentence, prose, without_purpose
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_comparative, readings
 from kds.router.language.words import Role
+from kds.router.references.caution import borrows_pronoun
 from kds.router.references.rendering import definite
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import (
@@ -22,6 +24,7 @@ from kds.router.references.scene import (
     cued,
     inserted,
     is_new,
+    rewritten,
     search,
     written,
 )
@@ -34,6 +37,8 @@ _CONTAINING: Final = frozenset({"include", "insert", "put", "place"})
 _WIDGET_LABEL: Final = "UI"
 _OF_THE: Final = 2
 """Words between a part and its owner."""
+_CLAUSAL: Final = frozenset({"VERB", "AUX", "PRON", "SCONJ"})
+_ARTICLE: Final = re.compile(r"(?:\b(?:an?|the)\s+)?", re.IGNORECASE)
 _UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "worse"})
 """Comparatives that say when, or of what, and not how the thing is to be."""
 
@@ -171,6 +176,48 @@ _LACKING: Final[Mapping[str, tuple[_Lacking, str, Role]]] = {
     "constraint": (_is_constraint, "for", "obj"),
 }
 """Whether a phrase lacks an owner, the preposition of that, and its role."""
+
+
+def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "A toggle instead of a dropdown", "30, not 20": the last command with one for the other;
+    where it names neither, the one is for what is being worked on.
+    """
+    text, match = scene.analysis.text, cued(rule, scene.analysis.text, at_start=True)
+    if match is None or not scene.discourse or any(w.pos in _CLAUSAL for w in scene.words):
+        return
+    (start, end), new, old = match.span("new"), match["new"].strip(), match["old"].strip(" .!")
+    last, rest = scene.discourse.last, text[match.end("new") :].rstrip(" .!")
+    article = re.match(r"(?:an?|the)\s+", new, re.IGNORECASE)
+    named = re.escape(_ARTICLE.sub("", old))
+    pattern = rf"(?<![\w-]){_ARTICLE.pattern if article else ''}{named}(?![\w-])"
+    said = re.search(pattern, last.expanded, re.IGNORECASE)
+    governed = next((w for w in scene.words if w.start == start and w.pos == "ADP"), None)
+    if said is not None:
+        made = f"{last.expanded[: said.start()]}{new}{last.expanded[said.end() :]}"
+    elif governed is not None and _is_command(last):
+        place = (m for m in last.mentions if m.prep == governed.lower and not m.parts)
+        if (other := next(place, None)) is not None:
+            words = last.analysis.words
+            first, stop = words[other.start - 1].start, words[other.end - 1].end
+            made = f"{last.expanded[:first]}{new}{last.expanded[stop:]}"
+        else:
+            made = f"{last.expanded.rstrip(' .!')} {new}"
+    else:
+        made = ""
+    if made and not borrows_pronoun(made, text):
+        done = next((m.text for m in last.mentions if m.role == "obj"), _ARTICLE.sub("", new))
+        yield rewritten(scene, rule, made.rstrip(" .!") + rest, done, (start, end))
+    elif not made and governed is None:
+        need = replace(scene.need_at(0, rule.antecedent, role="obj"), mood="imperative")
+        known = {m.head for m in scene.mentions}
+        choice = scene.chosen(need, rule.antecedent, lambda m: not (m.person or m.head in known))
+        if choice is not None:
+            at = next(w.i for w in reversed(scene.words) if w.end <= end) + 1
+            yield inserted(scene, rule, at, choice, "for")
+
+
+def _is_command(moment: Moment) -> bool:
+    return any(clause.mood == "imperative" for clause in moment.analysis.clauses)
 
 
 def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -50,6 +50,7 @@ _MECHANISMS: Final[Mapping[SignalKind, Mechanism]] = {
     "part": implicit.find_implicit,
     "relation": implicit.find_implicit,
     "constraint": implicit.find_implicit,
+    "contrast": implicit.find_contrasts,
     "quality": implicit.find_qualities,
     "agreement": implicit.find_agreements,
     "pattern": find_wordings,

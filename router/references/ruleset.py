@@ -36,7 +36,7 @@ KNOWLEDGE: Final = "knowledge.yaml"
 SignalKind = Literal[
     "pronoun", "demonstrative", "noun", "one", "both", "comparison", "place", "repeat", "question",
     "correction", "bare", "condition", "action", "purpose", "attribute", "part", "relation",
-    "constraint", "quality", "agreement", "pattern", "focus", "switch",
+    "constraint", "contrast", "quality", "agreement", "pattern", "focus", "switch",
 ]  # fmt: skip
 UNCHANGED: Final = "unchanged"
 """Value of ``out`` in a test that expects the message to stay as it is."""
