@@ -80,6 +80,7 @@ _VERBS: Final = table("verbs")
 _GIVEN: Final = words("nouns", "given")
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
 _OF_ACTORS: Final = words("qualities", "of_actors")
+_WHEN: Final = frozenset({"since", "until", "during"})
 _OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
 
 
@@ -228,13 +229,12 @@ def _form(mention: Mention) -> float:
     weight = 1.0
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _VERBS["creating"]:
         weight *= CREATED
-    predicate = (
-        mention.verb == "be" and mention.role == "none" and mention.determiner in {"a", "an"}
-    )
-    if predicate and mention.mood == "question":
-        weight *= VALUE  # "is rich a dependency?"
+    predicate = mention.verb == "be" and mention.role == "none" and mention.mood == "question"
+    if predicate and (mention.beside_subject or mention.determiner in {"a", "an"}):
+        weight *= VALUE  # "is rich a dependency?", "could nginx be the reason?"
     light = mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
-    if light or mention.label in _VALUE_LABELS or is_time(mention):
+    when = is_time(mention) or mention.prep in _WHEN
+    if light or mention.label in _VALUE_LABELS or when:
         weight *= VALUE
     if mention.subordinate and not mention.topic:
         weight *= SUBORDINATE

@@ -30,7 +30,7 @@ _POLITE_CLAUSE: Final = re.compile(
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"
     r"|great|cool|good|nice|perfect|thanks|thank you|hey|hi|hello|yes|yeah|sure|just|maybe|finally"
-    r"|after that|afterwards|oh|hmm|kds"
+    r"|after that|afterwards|oh|hmm|kds|looks good|lgtm|that works|excellent|awesome"
     r"|(?:can|could|would|will) (?:you|u)(?: also| now| just| maybe| please| kindly)?"
     r"|would you mind|i want you to|i(?:'d| would) like you to|i need you to|you should"
     r"|go ahead and"

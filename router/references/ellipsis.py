@@ -8,12 +8,13 @@ from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import is_time, mentions_in
 from kds.router.discourse.questions import Question, last_question, questions
 from kds.router.discourse.slots import (
     NUMBER,
     SAME_KIND,
     Fragment,
+    Slot,
     asked_again,
     asked_slot,
     best_slot,
@@ -129,7 +130,7 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Do the same for X", "do it for X too": the last command, applied to something else."""
     fragment, _ = read_fragment(scene, rule)
-    moment = _last_command(scene, rule) if fragment is not None else None
+    moment = _last_command(scene, rule, fragment) if fragment is not None else None
     if fragment is None or moment is None:
         return
     prep, analysis = fragment.prep, moment.analysis
@@ -139,9 +140,10 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
         return
     slot = best_slot(analysis, moment.mentions, named)
     alike = slot is not None and slot.likeness >= SAME_KIND
-    if not alike and not _EXPLICIT.search(scene.analysis.text):
+    during = prep == "for" and fragment.mention is not None and is_time(fragment.mention)
+    if not (alike or during or _adds(scene, moment, slot, named)):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
-    if slot is None or (not alike and prep not in {"", "for"}):
+    if slot is None or during or (not alike and prep not in {"", "for"}):
         # "do that on a branch" says where, it does not replace what
         text = f"{analysis.text.rstrip(' .!')} {prep or 'for'} {fragment.text}"
     elif alike or _is_near(analysis.text[slot.start : slot.end], named.text):
@@ -152,6 +154,21 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     done = next((m.text for m in moment.mentions if m.role == "obj"), "")
     if not borrows_pronoun(text, scene.analysis.text):
         yield _whole(scene, rule, fragment, text, done)
+
+
+def _adds(scene: Scene, moment: Moment, slot: Slot | None, fragment: Fragment) -> bool:
+    """Whether "too" or "the same" says that it is done again, or "and the fonts" does, behind what
+    was done to another thing with such a determiner.
+    """
+    named = fragment.mention
+    if _EXPLICIT.search(scene.analysis.text) or slot is None or named is None or fragment.prep:
+        return _EXPLICIT.search(scene.analysis.text) is not None
+    old = moment.analysis.text[slot.start : slot.end]
+    return any(
+        m.role == "obj" and m.text in old and not m.brought_up
+        and (m.determiner, m.number) == (named.determiner, named.number)
+        for m in moment.mentions
+    )  # fmt: skip
 
 
 def _is_near(old: str, new: str) -> bool:
@@ -179,13 +196,20 @@ def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
     return any(changed.isdisjoint(_CAMEL.findall(value.text)) for value in values)
 
 
-def _last_command(scene: Scene, rule: Rule) -> Moment | None:
-    """What could be done again. "The shots go through walls" says that nothing was asked for."""
+def _last_command(scene: Scene, rule: Rule, fragment: Fragment) -> Moment | None:
+    """What could be done again. "The shots go through walls" says that nothing was asked for.
+
+    "A redo function too" goes on with what brought up an undo function, not with what changed it.
+    """
+    new = fragment.mention is not None and fragment.mention.determiner in {"a", "an", "another"}
     for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
         mood = moment.analysis.clauses[-1].mood if moment.analysis.clauses else ""
         if mood in _COMMANDS:
             wished = mood == "imperative" or _WISH.search(moment.analysis.text)
-            return moment if wished else None
+            if not wished:
+                return None
+            if not new or any(m.brought_up for m in moment.mentions):
+                return moment
     return None
 
 

@@ -133,8 +133,9 @@ def _is_quantity(question: Question) -> bool:
 
 
 def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
-    """The two things listed together last, else what the last two questions differ in, else the
-    last two comparable main things."""
+    """What the last two questions differ in; the last two main things, where they are parallel; or
+    the two things that were listed together last.
+    """
     mains: list[Mention] = []
     for moment in list(reversed(scene.discourse.moments))[: max_age + 1]:
         for group in reversed(moment.mentions):
@@ -146,8 +147,8 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
         main = main_thing(moment.mentions, ("obj", "subj", "none", "pobj"))
         if main is not None and not any(main.same_thing(known) for known in mains):
             mains.append(main)
-        if len(mains) == 2:
-            return (mains[1], mains[0]) if _are_parallel(*mains) else None
+        if len(mains) == 2 and _are_parallel(*mains):
+            return mains[1], mains[0]
     return None
 
 

@@ -28,6 +28,9 @@ _CLITICS: Final = {
     **{"'s": "is", "'ll": "will", "'ve": "have", "'re": "are"},
     **{"s": "is", "ll": "will", "ve": "have", "re": "are"},  # "thats", "theyre"
 }
+_SOMEBODY: Final = frozenset(
+    "somebody someone anybody anyone everybody everyone nobody whoever".split()
+)
 _AT_REST: Final = frozenset("in at on inside".split())
 _LOCATING: Final = words("function_words", "locating")
 _POINTS: Final = words("nouns", "points")
@@ -111,7 +114,8 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need, used: frozenset[str]) ->
     def among(mention: Mention) -> bool:
         other = any(mention.same_thing(one) for one in beside)
         other = other or (mention.text in used and not _points_at(rule))
-        return not other and not (
+        when = mention.prep in {"since", "until", "during"}
+        return not (other or when) and not (
             rule.antecedent.person and mention.determiner and not acts(mention)
         )
 
@@ -178,6 +182,8 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
                 return True
         elif not clause.subordinate or mention.end != clause.start:  # "the file that it writes"
             return True
+    if rule.antecedent.number == "pl" and any(w.lower in _SOMEBODY for w in scene.words[:i]):
+        return True  # "if somebody loses their phone"
     same = next((family for family in _FAMILIES if scene.lower(i) in family), frozenset())
     return any(w.lower in same and _stands(scene, w.i, rule) for w in scene.words[:i])
 
