@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
@@ -28,6 +28,9 @@ from kds.router.references.caution import borrows_pronoun
 from kds.router.references.rendering import bare_text
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import Found, Scene, covered, cued, rewritten, search, written
+
+if TYPE_CHECKING:
+    import regex
 
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
@@ -163,6 +166,8 @@ def _adds(scene: Scene, moment: Moment, slot: Slot | None, fragment: Fragment) -
     named = fragment.mention
     if _EXPLICIT.search(scene.analysis.text) or slot is None or named is None or fragment.prep:
         return _EXPLICIT.search(scene.analysis.text) is not None
+    if not named.determiner and named.number == "sg":
+        return False
     old = moment.analysis.text[slot.start : slot.end]
     return any(
         m.role == "obj" and m.text in old and not m.brought_up
@@ -378,12 +383,49 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Can they do that on Tuesdays?", "if I miss that deadline": what was asked about."""
     text, question = scene.analysis.text, _last_deed(scene)
     match = cued(rule, text)
+    if match is not None and (found := _command_again(scene, rule, match)) is not None:
+        yield found
+        return
     asks = text.rstrip().endswith("?") or any(c.mood == "question" for c in scene.analysis.clauses)
     if question is None or match is None or not asks or covered(rule, text, *match.span("ref")):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
     if meant := _MEANT.get(rule.render.text, _as_action)(scene, question, at):
         yield written(scene, rule, match.span("ref"), meant, question.about)
+
+
+def _command_again(scene: Scene, rule: Rule, match: "regex.Match[str]") -> Found | None:
+    """ "What breaks if we do that?" behind "Turn on strict mode", "do it" behind "could we"."""
+    last = scene.discourse.last.analysis if scene.discourse else None
+    if last is None or rule.render.text or len(last.words) > DEED_WORDS:
+        return None
+    clauses = [one for one in last.clauses if not one.subordinate]
+    if len(clauses) != 1 or clauses[0].verb is None or scene.history:
+        return None
+    asked = _PROPOSED.match(last.text)
+    told = clauses[0].mood == "imperative" and clauses[0].verb <= 1
+    if bool(asked) == bool(_DONE.fullmatch(scene.analysis.text)) and (asked or told):
+        start = asked.end() if asked else last.words[clauses[0].verb].start
+        deed = last.text[start:].rstrip(" .!?")
+        deed = deed if deed[1:2].isupper() else deed[:1].lower() + deed[1:]
+        if match["ref"].lower().startswith("do ") and not borrows_pronoun(deed, ""):
+            return written(scene, rule, match.span("ref"), deed, bare_text(deed), score=0.8)
+    return None
+
+
+DEED_WORDS: Final = 12
+"""A longer command says too much to be said again."""
+
+_PROPOSED: Final = re.compile(
+    r"(?:(?:so|ok|okay|hey|and|hm+)[\s,]+)*(?:could|can|should|shall|may) (?:we|i|you)\s+"
+    r"(?:please |also |maybe )*(?=[a-z])",
+    re.I,
+)
+_DONE: Final = re.compile(
+    r"\W*(?:(?:yes|yeah|yep|ok|okay|sure|great|good|fine|please|then|let's|lets|just|go ahead and)"
+    r"[\s,.!:-]+)*do (?:it|that|this)(?:\s+(?:please|pls|then|now))*\W*",
+    re.I,
+)
 
 
 def _last_deed(scene: Scene) -> Question | None:

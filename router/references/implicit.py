@@ -111,7 +111,7 @@ def _is_constraint(scene: Scene, rule: Rule, mention: Mention) -> bool:
     used = (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs)
     if next(used, None) is not mention or cued(rule, scene.analysis.text) is None:
         return False
-    heads = {m.head for m in scene.discourse.mentions()}
+    heads = {m.head for m in scene.discourse.mentions() if m.role in {"obj", "subj"} or m.result}
     known = any(m.head in heads for m in scene.mentions if m.start >= mention.start)
     pointing = any(
         word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL

@@ -86,7 +86,7 @@ def _resolve(scene: Scene, rule: Rule, i: int, used: frozenset[str]) -> Found:
         return Found(None, (), abstained(scene, word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice):
         return Found(None, (), f"'{word.text}' is left: {against} ({rule.id})", left=word.text)
-    target, sole = definite(choice.mention), scene.is_sole(i, choice)
+    target, sole = definite(choice.mention), scene.is_alone(choice)
     text = possessive(target) if word.lower in _POSSESSIVE_PRONOUNS or _is_owned(word) else target
     found = written(scene, rule, (word.start, word.end), text, choice=choice, sole=sole)
     return replace(found, edits=_agreeing(scene, i, in_place_of(word.text, text), choice.mention))
