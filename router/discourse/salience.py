@@ -251,7 +251,8 @@ def _form(mention: Mention) -> float:
 
 def _agreement(mention: Mention, need: Need) -> float:
     """1 where number and person fit, or a name tells of neither."""
-    weight, unknown = 1.0, mention.name_like and need.lenient
+    several = need.number == "pl" and need.mood == "imperative"  # "list them": no party
+    weight, unknown = 1.0, mention.name_like and need.lenient and not several
     if need.number not in {None, mention.number} and not unknown:
         somebody = need.number == "pl" and need.slot == "actor" and is_somebody(mention)
         weight *= SOMEBODY if somebody else MISMATCH

@@ -84,9 +84,20 @@ class Slot:
 def best_slot(earlier: Analysis, mentions: Sequence[Mention], fragment: Fragment) -> Slot | None:
     """The part of a command or statement that the fragment replaces; None when nothing is alike."""
     slots = [_slot(earlier, one, fragment) for one in mentions if not one.parts]
+    slots = [_with_others(earlier, slot, mentions) for slot in slots]
     slots += _labelled(earlier, fragment)
     slots = [replace(s, likeness=s.likeness + OBLIQUE * (s.outer < s.start)) for s in slots]
     return _best(slots, MIN_LIKENESS)
+
+
+def _with_others(earlier: Analysis, slot: Slot, mentions: Sequence[Mention]) -> Slot:
+    """The slot of a list, where its part is in one: "into German and French" + Spanish."""
+    for group in mentions:
+        start, end = earlier.words[group.start].start, earlier.words[group.end - 1].end
+        if group.parts and start <= slot.start and slot.end <= end:
+            outer = slot.outer if slot.start == start else start
+            return replace(slot, start=start, end=end, outer=outer)
+    return slot
 
 
 def asked_slot(

@@ -41,6 +41,7 @@ _WISH: Final = re.compile(
     r"(?:can|could|would) you(?: please)?|please)\s+",
     re.I,
 )
+_WISHED: Final = re.compile(rf"{_WISH.pattern}|\b(?:needs?|should|must|has to|have to)\b", re.I)
 _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _MAKING: Final = re.compile(r"\bmake (?:that|it)$", re.I)
@@ -118,7 +119,8 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     fragment, cue = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
-    marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
+    instead = not cue and " instead" in scene.analysis.text
+    marked = instead or any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
     if not fragment.label and not marked:
         return  # "no problem" is not "no, problem"
     moment, named = scene.discourse.last, fragment.text.lower()
@@ -127,6 +129,7 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     if slot is None or (_MAKING.search(cue) and (slot.likeness < SAME_KIND or known)):
         return  # "make that teal" changes the color, and "make that modal" means the modal
     text = _without(_LEAD_IN, substitute(moment.analysis, slot, fragment))
+    text = f"{text.rstrip(' .!')} instead" if instead else text
     yield _whole(scene, rule, fragment, text)
 
 
@@ -210,7 +213,7 @@ def _last_command(scene: Scene, rule: Rule, fragment: Fragment) -> Moment | None
     for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
         mood = moment.analysis.clauses[-1].mood if moment.analysis.clauses else ""
         if mood in _COMMANDS:
-            wished = mood == "imperative" or _WISH.search(moment.analysis.text)
+            wished = mood == "imperative" or _WISHED.search(moment.analysis.text)
             if not wished:
                 return None
             if not new or any(m.brought_up for m in moment.mentions):
@@ -404,6 +407,8 @@ def _command_again(scene: Scene, rule: Rule, match: "regex.Match[str]") -> Found
         return None
     asked = _PROPOSED.match(last.text)
     told = clauses[0].mood == "imperative" and clauses[0].verb <= 1
+    verb = last.words[clauses[0].verb]
+    told = told or (clauses[0].mood == "statement" and verb.pos == "VERB" and verb.tag == "VB")
     if bool(asked) == bool(_DONE.fullmatch(scene.analysis.text)) and (asked or told):
         start = asked.end() if asked else last.words[clauses[0].verb].start
         deed = last.text[start:].rstrip(" .!?")

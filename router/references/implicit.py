@@ -52,9 +52,16 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         inside = role == "obj" and mention.verb in _CONTAINING
         preposition = "in" if inside else rule.render.preposition or preposition
-        found = inserted(scene, rule, mention.end, choice, preposition)
+        found = inserted(scene, rule, _end_of(scene, mention), choice, preposition)
         constraint = rule.signal.kind == "constraint"
         yield replace(found, focus=_merged(choice.mention, mention)) if constraint else found
+
+
+def _end_of(scene: Scene, mention: Mention) -> int:
+    """Where a phrase ends with what it is about: "a section about authentication"."""
+    about = scene.lower(mention.end) in {"about", "with"}
+    behind = scene.analysis.phrase_at.get(mention.end + 1) if about else None
+    return mention.end if behind is None else behind.end
 
 
 def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None:
@@ -73,8 +80,11 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
         )
         return not (alike or owned or mention.parts or mention.person)
 
+    built = rule.signal.kind == "constraint" and [
+        m for m in scene.discourse.mentions() if among(m) and is_new(scene, m)
+    ]
     need = replace(scene.need_at(part.start, rule.antecedent, role=role), verb="", complement="")
-    return scene.chosen(need, rule.antecedent, among)
+    return scene.chosen(need, rule.antecedent, (lambda m: m in built) if built else among)
 
 
 def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:

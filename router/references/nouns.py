@@ -48,12 +48,20 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if choice.mention.head != mention.head and bare(choice.mention) in scene.used:
             continue  # "Move it to the page" behind "Add a map view": the page is not "it"
         sole = scene.is_sole(phrase.head, choice)
-        plain = any(m.head == mention.head and not m.modifiers for m in scene.discourse.mentions())
-        alone = choice.margin == 1.0 and not plain and scene.is_alone(choice)
+        if any(one.head == mention.head and _is_plain(one) for one in scene.discourse.mentions()):
+            continue  # "the webhooks" of "Implement webhooks", "log the failed webhooks": all
+        alone = choice.margin == 1.0 and scene.is_alone(choice)
         pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(scene, choice.mention)
         same = target.lower() == scene.analysis.text[start:end].lower()
         if not same and (pointed or _says_more(choice.mention, mention)):
             yield written(scene, rule, (start, end), target, choice=choice, sole=sole or alone)
+
+
+def _is_plain(mention: Mention) -> bool:
+    """Whether it was brought up without a word that tells it from others of its kind."""
+    return not (
+        mention.modifiers or mention.name or mention.determiner in cc.DEMONSTRATIVES | {"the"}
+    )
 
 
 def _is_out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) -> bool:
