@@ -147,7 +147,8 @@ def _role(
         return "none", "", governor
     if words[governor].lemma != "be":
         return ("subj" if words[governor].pos == "AUX" else "obj"), "", governor
-    between = any(words[j].pos in _HEADS | {"PRON", "ADJ"} for j in range(governor + 1, start))
+    first = next(j for j in range(clause.start, start) if words[j].pos in {"VERB", "AUX"})
+    between = any(words[j].pos in _HEADS | {"PRON", "ADJ"} for j in range(first + 1, start))
     asked = clause.mood == "question" and not between
     return ("subj" if asked else "none"), "", governor
 

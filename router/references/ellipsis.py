@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
@@ -28,9 +28,6 @@ from kds.router.references.caution import borrows_pronoun
 from kds.router.references.rendering import bare_text
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import Found, Scene, covered, cued, rewritten, search, written
-
-if TYPE_CHECKING:
-    import regex
 
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
@@ -209,7 +206,8 @@ def _last_command(scene: Scene, rule: Rule, fragment: Fragment) -> Moment | None
 
     "A redo function too" goes on with what brought up an undo function, not with what changed it.
     """
-    new = fragment.mention is not None and fragment.mention.determiner in {"a", "an", "another"}
+    named = fragment.mention
+    new = named is not None and not is_time(named) and named.determiner in {"a", "an", "another"}
     for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
         mood = moment.analysis.clauses[-1].mood if moment.analysis.clauses else ""
         if mood in _COMMANDS:
@@ -386,10 +384,12 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Can they do that on Tuesdays?", "if I miss that deadline": what was asked about."""
     text, question = scene.analysis.text, _last_deed(scene)
     match = cued(rule, text)
-    if match is not None and (found := _command_again(scene, rule, match)) is not None:
-        yield found
-        return
     asks = text.rstrip().endswith("?") or any(c.mood == "question" for c in scene.analysis.clauses)
+    plain = match is not None and not rule.render.text and match["ref"].lower().startswith("do ")
+    deed = _deed(scene, agreed=_AGREED.fullmatch(text) is not None) if plain else ""
+    if match is not None and deed and (asks or _AGREED.fullmatch(text)):
+        yield written(scene, rule, match.span("ref"), deed, bare_text(deed))
+        return
     if question is None or match is None or not asks or covered(rule, text, *match.span("ref")):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
@@ -397,25 +397,24 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
         yield written(scene, rule, match.span("ref"), meant, question.about)
 
 
-def _command_again(scene: Scene, rule: Rule, match: "regex.Match[str]") -> Found | None:
-    """ "What breaks if we do that?" behind "Turn on strict mode", "do it" behind "could we"."""
-    last = scene.discourse.last.analysis if scene.discourse else None
-    if last is None or rule.render.text or len(last.words) > DEED_WORDS:
-        return None
-    clauses = [one for one in last.clauses if not one.subordinate]
-    if len(clauses) != 1 or clauses[0].verb is None or scene.history:
-        return None
-    asked = _PROPOSED.match(last.text)
-    told = clauses[0].mood == "imperative" and clauses[0].verb <= 1
-    verb = last.words[clauses[0].verb]
-    told = told or (clauses[0].mood == "statement" and verb.pos == "VERB" and verb.tag == "VB")
-    if bool(asked) == bool(_DONE.fullmatch(scene.analysis.text)) and (asked or told):
-        start = asked.end() if asked else last.words[clauses[0].verb].start
-        deed = last.text[start:].rstrip(" .!?")
-        deed = deed if deed[1:2].isupper() else deed[:1].lower() + deed[1:]
-        if match["ref"].lower().startswith("do ") and not borrows_pronoun(deed, ""):
-            return written(scene, rule, match.span("ref"), deed, bare_text(deed), score=0.8)
-    return None
+def _deed(scene: Scene, *, agreed: bool) -> str:
+    """What the last message says to do ("Turn on strict mode") or does ("the pods restart"); where
+    it is ``agreed`` to, what it proposes: "could we drop moment?". "" for nothing, or too much.
+    """
+    last = scene.discourse.last.analysis if scene.discourse and not scene.history else None
+    if last is None or len(last.words) > DEED_WORDS:
+        return ""
+    proposed = _PROPOSED.match(last.text)
+    mains = [one for one in last.clauses if not one.subordinate]
+    verb = last.words[mains[0].verb] if len(mains) == 1 and mains[0].verb is not None else None
+    if verb is None or agreed != bool(proposed):
+        return ""
+    told = mains[0].mood == "statement" or (mains[0].mood == "imperative" and verb.i <= 1)
+    if not (proposed or (told and verb.pos == "VERB" and verb.lower == verb.lemma)):
+        return ""
+    deed = last.text[proposed.end() if proposed else verb.start :].rstrip(" .!?")
+    deed = deed if deed[1:2].isupper() else deed[:1].lower() + deed[1:]
+    return "" if borrows_pronoun(deed, "") else deed
 
 
 DEED_WORDS: Final = 12
@@ -426,7 +425,7 @@ _PROPOSED: Final = re.compile(
     r"(?:please |also |maybe )*(?=[a-z])",
     re.I,
 )
-_DONE: Final = re.compile(
+_AGREED: Final = re.compile(
     r"\W*(?:(?:yes|yeah|yep|ok|okay|sure|great|good|fine|please|then|let's|lets|just|go ahead and)"
     r"[\s,.!:-]+)*do (?:it|that|this)(?:\s+(?:please|pls|then|now))*\W*",
     re.I,

@@ -48,7 +48,8 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if choice.mention.head != mention.head and bare(choice.mention) in scene.used:
             continue  # "Move it to the page" behind "Add a map view": the page is not "it"
         sole = scene.is_sole(phrase.head, choice)
-        if any(one.head == mention.head and _is_plain(one) for one in scene.discourse.mentions()):
+        known = (one for one in scene.discourse.mentions() if one.head == mention.head)
+        if choice.mention.modifiers and any(map(_is_plain, known)):
             continue  # "the webhooks" of "Implement webhooks", "log the failed webhooks": all
         alone = choice.margin == 1.0 and scene.is_alone(choice)
         pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(scene, choice.mention)
@@ -144,7 +145,11 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         lambda m: (
             not (m.parts or m.kind or is_time(m) or m.head in others)
             and (m.number == "pl" or not counted)
-            and (bool(said) or m.number == "pl" or m.determiner in _INDEFINITE)
+            and (
+                any(not w[:1].isdigit() for w in said)
+                or m.number == "pl"
+                or m.determiner in _INDEFINITE
+            )
         ),
     )
     called = {w.lower for w in before if w.pos != "DET" and w.lower not in cc.ORDINALS}
