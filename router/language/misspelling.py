@@ -106,6 +106,8 @@ def doubts(message: str, said: Collection[str] = ()) -> tuple[Slip, ...] | None:
 
     >>> [slip.meant for slip in doubts("make it nullabe")], doubts("make it nullbale")
     (['nullable'], ())
+    >>> doubts("French too"), [slip.meant for slip in doubts("french too")]
+    ((), ['drench', 'trench', 'wrench'])
     """
     found: list[Slip] = []
     for number, (word, start, end) in enumerate(_unknown(message, said)):

@@ -70,6 +70,8 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
         text = "" if alone else _asked(scene, question, fragment, prefix)
     elif prefix == "" or "same" in prefix.lower():
         return  # of a command, `repeat` knows more
+    elif all(clause.verb is None for clause in moment.analysis.clauses):
+        return  # "tabs, not spaces", "but spaces for yaml"
     else:  # "And on macOS?" behind "Run the suite on Linux": the same of something else
         slot = best_slot(moment.analysis, moment.mentions, fragment)
         alike = slot is not None and slot.likeness >= SAME_KIND

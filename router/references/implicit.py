@@ -15,12 +15,13 @@ from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_comparative, readings
 from kds.router.language.words import Role
 from kds.router.references.caution import borrows_pronoun
-from kds.router.references.rendering import definite
+from kds.router.references.rendering import bare_text, definite
 from kds.router.references.ruleset import Rule
 from kds.router.references.scene import (
     Choice,
     Found,
     Scene,
+    Span,
     cued,
     inserted,
     is_new,
@@ -195,29 +196,25 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
     text, match = scene.analysis.text, cued(rule, scene.analysis.text, at_start=True)
     if match is None or not scene.discourse or any(w.pos in _CLAUSAL for w in scene.words):
         return
-    (start, end), new, old = match.span("new"), match["new"].strip(), match["old"].strip(" .!")
-    last, rest = scene.discourse.last, text[match.end("new") :].rstrip(" .!")
-    article = re.match(r"(?:an?|the)\s+", new, re.IGNORECASE)
-    named = re.escape(_ARTICLE.sub("", old))
-    pattern = rf"(?<![\w-]){_ARTICLE.pattern if article else ''}{named}(?![\w-])"
-    said = re.search(pattern, last.expanded, re.IGNORECASE)
-    governed = next((w for w in scene.words if w.start == start and w.pos == "ADP"), None)
-    if said is not None:
-        made = f"{last.expanded[: said.start()]}{new}{last.expanded[said.end() :]}"
-    elif governed is not None and _is_command(last):
-        place = (m for m in last.mentions if m.prep == governed.lower and not m.parts)
-        if (other := next(place, None)) is not None:
-            words = last.analysis.words
-            first, stop = words[other.start - 1].start, words[other.end - 1].end
-            made = f"{last.expanded[:first]}{new}{last.expanded[stop:]}"
-        else:
-            made = f"{last.expanded.rstrip(' .!')} {new}"
-    else:
-        made = ""
-    if made and not borrows_pronoun(made, text):
-        done = next((m.text for m in last.mentions if m.role == "obj"), _ARTICLE.sub("", new))
-        yield rewritten(scene, rule, made.rstrip(" .!") + rest, done, (start, end))
-    elif not made and governed is None:
+    (start, end), new = match.span("new"), match["new"].strip()
+    governed = next((w.lower for w in scene.words if w.start == start and w.pos == "ADP"), "")
+    article = _ARTICLE.pattern if re.match(r"(?:an?|the)\s", new, re.IGNORECASE) else ""
+    old = re.escape(_ARTICLE.sub("", match["old"].strip(" .!")))
+    told = [one for one in scene.discourse.moments[-1 - rule.antecedent.max_age :] if _is_told(one)]
+    for moment in reversed(told):
+        said = re.search(rf"(?<![\w-]){article}{old}(?![\w-])", moment.expanded, re.IGNORECASE)
+        first, stop = said.span() if said is not None else _place(moment, governed)
+        if first < 0:
+            continue
+        before, behind = moment.expanded[:first].rstrip(), moment.expanded[stop:]
+        put = f"{new[:1].lower()}{new[1:]}" if governed or article else new
+        made = f"{before} {put}{behind}".strip().rstrip(" .!")
+        if not borrows_pronoun(made, text):
+            rest = text[match.end("new") :].rstrip(" .!")
+            done = next((m.text for m in moment.mentions if m.role == "obj"), bare_text(new))
+            yield rewritten(scene, rule, made + rest, done, (start, end))
+        return
+    if not governed:
         need = replace(scene.need_at(0, rule.antecedent, role="obj"), mood="imperative")
         known = {m.head for m in scene.mentions}
         choice = scene.chosen(need, rule.antecedent, lambda m: not (m.person or m.head in known))
@@ -226,8 +223,23 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
             yield inserted(scene, rule, at, choice, "for")
 
 
-def _is_command(moment: Moment) -> bool:
-    return any(clause.mood == "imperative" for clause in moment.analysis.clauses)
+def _is_told(moment: Moment) -> bool:
+    """Whether a message asks for something to be done."""
+    wished = any(m.brought_up for m in moment.mentions)
+    return wished or any(clause.mood == "imperative" for clause in moment.analysis.clauses)
+
+
+def _place(moment: Moment, preposition: str) -> Span:
+    """The characters of a phrase with a preposition, or the end where there is none; -1 where no
+    preposition asks for it.
+    """
+    words, end = moment.analysis.words, len(moment.expanded.rstrip(" .!"))
+    if not preposition:
+        return -1, -1
+    placed = (m for m in moment.mentions if m.prep == preposition and not m.parts)
+    if (one := next(placed, None)) is None:
+        return end, end
+    return words[one.start - 1].start, words[one.end - 1].end
 
 
 def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -45,6 +45,8 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if choice is None:
             continue
         target, (start, end) = definite(choice.mention), scene.chars(phrase.start, phrase.end)
+        if phrase.determiner == "the" and mention.number == "pl" and target == choice.mention.text:
+            target = f"the {target}"  # of what only a question was about
         if choice.mention.head != mention.head and bare(choice.mention) in scene.used:
             continue  # "Move it to the page" behind "Add a map view": the page is not "it"
         sole = scene.is_sole(phrase.head, choice)
@@ -143,7 +145,7 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         scene.need_at(i, base),
         base,
         lambda m: (
-            not (m.parts or m.kind or is_time(m) or m.head in others)
+            not (m.parts or m.kind or is_time(m) or m.head in others or m.head.endswith("ing"))
             and (m.number == "pl" or not counted)
             and (
                 any(not w[:1].isdigit() for w in said)

@@ -1,0 +1,34 @@
+"""What is written out in the dialogues of others (tests/tidy), and how much of it wrongly."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kds.api.parts import Parts
+from kds.api.rehearsal import MinuteClock, matches
+from kds.api.routing import rehearsed
+from kds.testing.dialogues import read_dialogues
+
+FOLDER = Path(__file__).parents[2] / "tidy"
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), [("a", 95, 14), ("b", 42, 12), ("c", 87, 7)])
+def test_follow_ups_in_the_words_of_others_are_written_out_and_seldom_wrongly(
+    parts: Parts, name: str, right: int, wrong: int
+) -> None:
+    rewrites = list(_rewrites(parts, FOLDER / f"{name}.json"))
+    assert rewrites.count(True) >= right
+    assert rewrites.count(False) <= wrong
+
+
+def _rewrites(parts: Parts, path: Path) -> Iterator[bool]:
+    """For each message that is written anew, whether it is what was meant."""
+    for dialogue in read_dialogues(path):
+        clock = MinuteClock()
+        router = rehearsed(parts, clock)
+        for expected in dialogue.turns:
+            turn = router.route(expected.user)
+            if turn.expanded != turn.message:
+                yield matches(turn.expanded or "", expected.expanded or [expected.user])
+            clock.tick()
