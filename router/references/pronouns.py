@@ -28,9 +28,7 @@ _CLITICS: Final = {
     **{"'s": "is", "'ll": "will", "'ve": "have", "'re": "are"},
     **{"s": "is", "ll": "will", "ve": "have", "re": "are"},  # "thats", "theyre"
 }
-_SOMEBODY: Final = frozenset(
-    "somebody someone anybody anyone everybody everyone nobody whoever".split()
-)
+_SOMEBODY: Final = frozenset("somebody someone anybody anyone everybody everyone nobody".split())
 _AT_REST: Final = frozenset("in at on inside".split())
 _LOCATING: Final = words("function_words", "locating")
 _POINTS: Final = words("nouns", "points")

@@ -11,7 +11,6 @@ from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed
 from kds.brain.turn import Turn, Utterance
-from kds.brain.workspace import Workspace
 from kds.router.language.misspelling import is_known
 from kds.testing.dialogues import ExpectedTurn, find_dialogue_files, read_dialogues
 
@@ -21,11 +20,6 @@ FILES = find_dialogue_files([Path(__file__).parents[2] / "dialogues"])
 WORD = re.compile(r"(?<![\w./@'’_-])[a-z]{4,}(?![\w./@'’_-])")
 
 Expand = Callable[[str], str]
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(Workspace.at(tmp_path_factory.mktemp("invariance")))
 
 
 def _turns(parts: Parts, path: Path) -> Iterator[tuple[ExpectedTurn, Turn, Expand]]:

@@ -16,7 +16,6 @@ from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed
 from kds.brain.turn import Turn, Utterance
-from kds.brain.workspace import Workspace
 
 from .replay import expanded
 
@@ -25,11 +24,6 @@ TABLES: dict[str, dict[str, Any]] = {
     for path in sorted(Path(__file__).parent.glob("one_thing*.yaml"))
 }
 POINTING = re.compile(r"\[([^\]]*)\]|\b(?:it|them|this|that)\b")
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(Workspace.at(tmp_path_factory.mktemp("one-thing")))
 
 
 def _names(thing: dict[str, Any]) -> list[str]:
