@@ -122,6 +122,11 @@ class _Vectors:
     state: tuple[int, int] = (0, 0)
     """The latest vector, and the count of deletions."""
 
+    def of(self, which: Array) -> "_Vectors":
+        """Return those that a mask names."""
+        rows, signs = self.rows[which], self.signs[which]
+        return replace(self, ids=self.ids[which], rows=rows, signs=signs)
+
     def nearest(self, asked: Array) -> tuple[Array, Array]:
         """Return the ids and vectors that may be the nearest."""
         if len(self.ids) <= SHORTLIST:
@@ -139,17 +144,20 @@ class _Vectors:
         ).fetchone()
         if state == self.state:
             return self
-        # Where something was deleted, all is read anew.
-        known = self if state[1] == self.state[1] else _Vectors(self.model)
+        known = self
+        if state[1] != self.state[1]:
+            query = "SELECT chunk_id FROM embedding WHERE model_num = ?"  # the index has it all
+            left = [row[0] for row in connection.execute(query, (self.model,))]
+            known = self.of(np.isin(self.ids, left))
         ids, rows = _read(connection, self.model, "num > ?", known.state[0])
         if not len(ids):
             return replace(known, state=state)
         signs = _signs_of(rows)
         if len(known.ids):
-            stays = ~np.isin(known.ids, ids)  # the others were made again
-            ids = np.concatenate((known.ids[stays], ids))
-            rows = np.concatenate((known.rows[stays], rows))
-            signs = np.concatenate((known.signs[stays], signs))
+            stay = known.of(~np.isin(known.ids, ids))  # the others were made again
+            ids = np.concatenate((stay.ids, ids))
+            rows = np.concatenate((stay.rows, rows))
+            signs = np.concatenate((stay.signs, signs))
         return _Vectors(self.model, ids, rows, signs, state)
 
 
