@@ -29,8 +29,9 @@ from kds.brain.passages.store import (
 from kds.brain.passages.store import insert as insert_rows
 from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
-from kds.brain.store.engine import Connection
+from kds.brain.store.engine import VALUES_LIMIT, Connection
 from kds.brain.store.maintenance import healing
+from kds.brain.timeouts import leaving_time
 from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
@@ -250,13 +251,11 @@ class SessionTable(MessageSearch):
         """
         gone = 0
         while True:
-            begun = time.monotonic()
-            with self.database.write() as connection:
+            with leaving_time(), self.database.write() as connection:
                 if not self._delete_end(connection, number):
                     return
             gone += AT_ONCE
             yield gone
-            time.sleep(time.monotonic() - begun)
 
     def _delete_end(self, connection: Connection, number: int) -> bool:
         """Delete the last messages of a session; False: it is short."""
@@ -401,8 +400,12 @@ class SessionTable(MessageSearch):
 
     def known_ids(self, connection: Connection, messages: Sequence[str]) -> set[str]:
         """Return which ids of messages there are already, within a transaction."""
-        query = f"SELECT id FROM message WHERE id IN ({marks(messages)})"
-        return {row[0] for row in connection.execute(query, messages)}
+        found = set[str]()
+        for at in range(0, len(messages), VALUES_LIMIT):
+            some = messages[at : at + VALUES_LIMIT]
+            query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
+            found.update(row[0] for row in connection.execute(query, some))
+        return found
 
     def messages(
         self,

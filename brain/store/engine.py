@@ -7,10 +7,13 @@ differ (full text, vectors, deleted bytes) each has a table of its own.
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
+
+VALUES_LIMIT: Final = 30_000
+"""Values in one statement: PostgreSQL's protocol takes 65,535, SQLite 32,766."""
 
 Count = Literal["vector_deletions", "scrub_due"]
 """What a file counts for all its processes: deletions of vectors, and those with bytes left."""

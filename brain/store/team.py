@@ -6,7 +6,6 @@ nobody can take one from a dump. No text of a conversation is ever in the audit 
 
 import re
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from zlib import crc32
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import MEMBER, checked_name
+from kds.brain.timeouts import leaving_time
 from kds.brain.workspace import SharedDatabase
 
 Role = Literal["member", "admin"]
@@ -197,12 +197,13 @@ class Team:
                 with self._server.transaction(begin, limit_s=inf) as connection:
                     rows = connection.execute(find).fetchall()
                 for at in range(0, len(rows), AT_ONCE):
-                    begun = time.monotonic()
                     places = [place for (place,) in rows[at : at + AT_ONCE]]
-                    with self._server.transaction(begin, limit_s=inf) as connection:
+                    with (
+                        leaving_time(),
+                        self._server.transaction(begin, limit_s=inf) as connection,
+                    ):
                         done += connection.execute(some, (places,)).rowcount
                     tell(done, max(done, total))
-                    time.sleep(time.monotonic() - begun)  # half of the time is others'
         with self._server.transaction("BEGIN", limit_s=inf) as connection:
             connection.execute(b"DELETE FROM kds.tenant WHERE num = %s", (number,))
 

@@ -17,7 +17,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
-from kds.brain.store.engine import Connection, Count
+from kds.brain.store.engine import VALUES_LIMIT, Connection, Count
 from kds.brain.store.postgres import LOCK_S, PgConnection, Server
 from kds.brain.workspace import SharedDatabase, Texts, Workspace
 
@@ -31,9 +31,6 @@ NAME_LIMIT: Final = 128
 """Characters of the name of an organisation or a person."""
 
 _WITH_TENANT: Final = ("ON CONFLICT(", "ON CONFLICT(tenant, ")
-
-VALUES_LIMIT: Final = 30_000
-"""Values in one statement: the protocol takes 65,535."""
 
 Names = tuple[str, str, str]
 """Organisation, person, project."""

@@ -5,8 +5,10 @@ An implementation's tests subclass `StoreConformance` and provide the fixtures `
 """
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -319,6 +321,32 @@ class ArchiveConformance:
         assert to_json([after]) == text
         assert bodies(store, by_text(store, "walrus", limit=1)) == ["Add a walrus"]
         assert store.check().sound
+
+    def test_any_number_of_ids_is_looked_up(self, store: MemoryStore) -> None:
+        [one] = say(store, store.create_session(), "walrus")
+        ids = [*(f"none-{number}" for number in range(70_000)), one.id]
+        with store.database.read() as connection:
+            assert store.known_ids(connection, ids) == {one.id}
+
+    def test_a_third_of_the_time_of_putting_back_is_others(
+        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session = store.create_session()
+        say(store, session, *(f"walrus {number}" for number in range(20)))
+        [whole] = from_json(to_json([archive(store, session.id)]))
+        monkeypatch.setattr("kds.brain.memory.memory_store.RESTORED_AT_ONCE", 4)
+        batch, spans = store._restore_batch, list[tuple[float, float]]()
+
+        def timed(*given: object) -> None:
+            begun = time.monotonic()
+            batch(*given)  # type: ignore[arg-type]
+            spans.append((begun, time.monotonic()))
+
+        monkeypatch.setattr(store, "_restore_batch", timed)
+        store.restore(whole)
+        assert len(spans) == 5
+        for (begun, ended), (following, _) in pairwise(spans):
+            assert following - ended >= (ended - begun) / 2
 
 
 class SearchConformance:

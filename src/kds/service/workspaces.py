@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -25,13 +25,14 @@ from kds.brain.clock import utc_now
 from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import ConfigError, KdsError, Problem, RemovedError
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.memory_store import EMPTY, MemoryStore, Stats
 from kds.brain.store.team import Person
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.errors import BusyError, ConflictError, NotServedError, describe_fault
 from kds.service.freshness import fingerprint
+from kds.testing.metrics import MetricsReport, read_report
 
 QUEUE_LIMIT: Final = 256
 """Calls that may wait in either queue: the last one waits 2-4 s, longer than a hook does."""
@@ -52,6 +53,9 @@ two connections that a turn holds at most they are as many as a process has."""
 
 AT_ONCE: Final = 2
 """Calls of one person that run together: more would be no faster, and leave nothing to others."""
+
+FIGURES_SHARE: Final = 0.02
+"""Of the time that working out figures may take, however often somebody asks for them."""
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 5_000
 """A tenth of what a command has: while garbage is looked for among 50,000, requests wait 20 to
@@ -236,6 +240,8 @@ class ServedWorkspace:
         )
         self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
         self.embedding = EmbeddingRecord()
+        self._figures: tuple[timedelta, float, MetricsReport, Stats] | None = None
+        """Those told last: of which span, and until when they are told again."""
         self.unembedded = True
         """Whether passages may wait for vectors; of a person, since they asked last."""
         self.reload = Reload()
@@ -280,6 +286,17 @@ class ServedWorkspace:
                 hint="switch it on in kds-brain/settings.yaml, or with KDS_MEMORY=on",
             )
         return self.memory.store_for_writing
+
+    def figures(self, span: timedelta) -> tuple[MetricsReport, Stats]:
+        """The figures of the last ``span``, and how much is stored: as of now, or a moment ago."""
+        begun, known = time.monotonic(), self._figures
+        if known and known[0] == span and begun < known[1]:
+            return known[2:]
+        store = self.memory_if_any()
+        report = read_report(store, span, self.conversations.library.corrections())
+        stats, now = store.stats() if store else EMPTY, time.monotonic()
+        self._figures = span, now + (now - begun) / FIGURES_SHARE, report, stats
+        return report, stats
 
     def store_of(self, session: str, *, writes: bool = False) -> MemoryStore:
         """The store that holds a session. Raises NotServedError when there is no such session."""

@@ -154,8 +154,9 @@ class Cursor(Reader):
             data = _value(connection, f"composerData:{source.session}")
             place, _, head = self._heads.get(source.session, ("", False, {}))
             about.title = text_at(data, "name") or text_at(head, "name")
-            folders = (_folder_in(data), _folder_in(head), self._folder_of(source.session, place))
-            about.folder = next(filter(None, folders), "")
+            about.folder = (
+                _folder_in(data) or _folder_in(head) or self._folder_of(source.session, place)
+            )
             about.branch = text_at(data, *_BRANCHES) or text_at(head, *_BRANCHES)
             bubbles = data.get("fullConversationHeadersOnly") or data.get("conversation") or ()
             if not isinstance(bubbles, list):

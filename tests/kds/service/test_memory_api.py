@@ -10,8 +10,11 @@ import pytest
 from kds.brain.memory.export import from_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.profile import Profile
+from kds.brain.timeouts import Deadline
+from kds.brain.workspace import Workspace
 from kds.service.requests import BODY_LIMIT
 
+from ...effort import PATIENCE_S
 from .conftest import ask, problem, running
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -209,6 +212,21 @@ def test_the_metrics_have_what_the_command_prints_and_the_hit_rate(client: httpx
     embedding = stats["embedding"]
     assert (embedding["model"], embedding["failures"]) == ("shipped", 0)
     assert embedding["last_error"] is None
+
+
+def test_figures_that_take_long_are_worked_out_now_and_then(folder: Path) -> None:
+    def turns(client: httpx.Client, **query: int) -> int:
+        return int(got(client, "/api/memory/metrics", **query)["turns"]["count"])
+
+    with MemoryPlace.of(Workspace.at(folder)).open() as store:
+        for _ in range(2_000):
+            store.metrics.add("turn", {"intent": "ASK", "action": "route"})
+        with running(folder) as service, service.client() as client:
+            assert turns(client) == 2_000
+            store.metrics.add("turn", {"intent": "ASK", "action": "route"})
+            assert turns(client) == 2_000
+            assert turns(client, hours=1) == 2_001  # another question
+            assert Deadline(PATIENCE_S).until(lambda: turns(client) == 2_001, pause_s=0.1)
 
 
 def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Client) -> None:

@@ -33,7 +33,6 @@ from kds.service.requests import (
     ShortText,
     on_archivist,
 )
-from kds.testing.metrics import read_report
 
 MOST_DOCUMENTS: Final = 50  # of a session
 MOST: Final = 200  # sessions or messages of one page
@@ -218,10 +217,8 @@ def metrics(
     served: Served, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = WEEK_HOURS
 ) -> Response:
     """Return what `kds metrics --json` prints, and how often the session memory was of use."""
-    store = served.memory_if_any()
-    corrections = served.conversations.library.corrections()
-    report = read_report(store, timedelta(hours=hours), corrections).as_dict()
-    return JSONResponse(report | {"memory": _numbers(store.stats() if store else None, *STORED)})
+    report, stats = served.figures(timedelta(hours=hours))
+    return JSONResponse(report.as_dict() | {"memory": _numbers(stats, *STORED)})
 
 
 @router.get("/debug/stats", response_model=JSON)

@@ -26,7 +26,7 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import find_whole
 from kds.brain.documents.values import ALL, Content, Document, DocumentRecall, Source
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import EMPTY, MemoryStore, Stats
+from kds.brain.memory.memory_store import MemoryStore, Stats
 from kds.brain.memory.profile import Profile
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Message
@@ -38,7 +38,7 @@ from kds.service.errors import ConflictError, ForbiddenError, NotServedError
 from kds.service.requests import JSON, PATH_LIMIT, TEXT_LIMIT, MessageText, Served, on_archivist
 from kds.service.team_stores import PAGE, PERMITTED
 from kds.service.workspaces import ServedWorkspace
-from kds.testing.metrics import MetricsReport, read_report
+from kds.testing.metrics import MetricsReport
 
 MOST: Final = 200  # hits of one search
 
@@ -72,6 +72,8 @@ def call(
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))
         raise MessageError(f"{where}: {fault['msg']}", where=where) from error
+    except OverflowError as error:
+        raise MessageError(f"too long a span of time: {error}", where=name) from error
     return JSONResponse(to_jsonable_python(found))
 
 
@@ -126,9 +128,7 @@ def _search(
 
 
 def _figures(served: ServedWorkspace, since: timedelta) -> tuple[MetricsReport, Stats]:
-    store = served.memory_if_any()
-    corrections = served.conversations.library.corrections()
-    return read_report(store, since, corrections), store.stats() if store else EMPTY
+    return served.figures(since)
 
 
 def _save_profile(served: ServedWorkspace, profile: Profile) -> Profile:
