@@ -195,7 +195,7 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     weight *= _form(mention) * _agreement(mention, need)
     # questions go on with the topic of the talk, until it changes
     told = age == 0 and mention.mood == "imperative" and mention.role == "obj"
-    if told and need.mood == "question":
+    if told and not mention.brought_up and need.mood == "question":
         weight *= TOPIC
     elif mention.topic and need.mood != "imperative":
         changed = {

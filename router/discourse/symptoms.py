@@ -115,8 +115,9 @@ def _reports(part: Part, *, plain: bool) -> bool:
         return False
     if not at:
         return _names_fault(part)
-    if part[0].pos == "ADP" and not any(word.pos in {"VERB", "AUX"} for word in part):
-        return False  # "for 10 minutes"
+    verbal = any(word.pos in {"VERB", "AUX"} for word in part)
+    if not verbal and (part[0].pos, part[1].pos)[part[0].pos == "ADJ"] == "ADP":
+        return False  # "for 10 minutes", "same for the orders table"
     subject = part[:at]
     said_of = {subject[0].lower, subject[-1].lower}
     if said_of & {"i", "we", "you", "he", "she", "nobody"} or (

@@ -38,7 +38,11 @@ _WISH: Final = re.compile(
     r"(?:can|could|would) you(?: please)?|please)\s+",
     re.I,
 )
-_WISHED: Final = re.compile(rf"{_WISH.pattern}|\b(?:needs?|should|must|has to|have to)\b", re.I)
+_WISHED: Final = re.compile(
+    rf"{_WISH.pattern}|\b(?:needs?|should|must|has to|have to)\b"
+    r"|\b(?:i|we)(?:'d| would)? (?:want|like)\b",
+    re.I,
+)
 _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _MAKING: Final = re.compile(r"\bmake (?:that|it)$", re.I)
@@ -133,18 +137,18 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Do the same for X", "do it for X too": the last command, applied to something else."""
+    """ "Do the same for X", "do it for X too": the last command, applied to something else; "the
+    same", the last one of such a thing."""
     fragment, _ = read_fragment(scene, rule)
-    moment = _last_command(scene, rule, fragment) if fragment is not None else None
-    if fragment is None or moment is None:
+    commands = list(_commands(scene, rule, fragment)) if fragment is not None else []
+    if fragment is None or not commands:
         return
-    prep, analysis = fragment.prep, moment.analysis
-    parallel = prep != "for" and any(m.prep == prep for m in moment.mentions)
-    named = fragment if parallel else replace(fragment, prep="")
+    same = commands if "same" in scene.analysis.text.lower() else []
+    moment = next((one for one in same if _slot_in(one, fragment)[2]), commands[0])
+    named, slot, alike = _slot_in(moment, fragment)
     if _has_own_value(moment, named):
         return
-    slot = best_slot(analysis, moment.mentions, named)
-    alike = slot is not None and slot.likeness >= SAME_KIND
+    prep, analysis = fragment.prep, moment.analysis
     during = prep == "for" and fragment.mention is not None and is_time(fragment.mention)
     if not (alike or during or _adds(scene, moment, slot, named)):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
@@ -159,6 +163,14 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     done = next((m.text for m in moment.mentions if m.role == "obj"), "")
     if not borrows_pronoun(text, scene.analysis.text):
         yield _whole(scene, rule, fragment, text, done)
+
+
+def _slot_in(moment: Moment, fragment: Fragment) -> tuple[Fragment, Slot | None, bool]:
+    """The fragment as a command takes it, the part that it replaces, and whether that is alike."""
+    parallel = fragment.prep != "for" and any(m.prep == fragment.prep for m in moment.mentions)
+    named = fragment if parallel else replace(fragment, prep="")
+    slot = best_slot(moment.analysis, moment.mentions, named)
+    return named, slot, slot is not None and slot.likeness >= SAME_KIND
 
 
 def _adds(scene: Scene, moment: Moment, slot: Slot | None, fragment: Fragment) -> bool:
@@ -203,8 +215,9 @@ def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
     return any(changed.isdisjoint(_CAMEL.findall(value.text)) for value in values)
 
 
-def _last_command(scene: Scene, rule: Rule, fragment: Fragment) -> Moment | None:
-    """What could be done again. "The shots go through walls" says that nothing was asked for.
+def _commands(scene: Scene, rule: Rule, fragment: Fragment) -> Iterator[Moment]:
+    """What could be done again, the last one first. "The shots go through walls" says that nothing
+    was asked for.
 
     "A redo function too" goes on with what brought up an undo function, not with what changed it.
     """
@@ -212,13 +225,12 @@ def _last_command(scene: Scene, rule: Rule, fragment: Fragment) -> Moment | None
     new = named is not None and not is_time(named) and named.determiner in {"a", "an", "another"}
     for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
         mood = moment.analysis.clauses[-1].mood if moment.analysis.clauses else ""
-        if mood in _COMMANDS:
-            wished = mood == "imperative" or _WISHED.search(moment.analysis.text)
-            if not wished:
-                return None
-            if not new or any(m.brought_up for m in moment.mentions):
-                return moment
-    return None
+        if mood not in _COMMANDS:
+            continue
+        if mood != "imperative" and not _WISHED.search(moment.analysis.text):
+            return
+        if not new or any(m.brought_up for m in moment.mentions):
+            yield moment
 
 
 def _without(opening: re.Pattern[str], text: str) -> str:

@@ -49,8 +49,9 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
     lacks, preposition, role = _LACKING[rule.signal.kind]
     for mention in scene.mentions:
         choice = _owner(scene, rule, mention, role) if lacks(scene, rule, mention) else None
-        if choice is None:
-            continue
+        new = choice is not None and is_new(scene, choice.mention)
+        if choice is None or (rule.signal.kind == "part" and rule.signal.determiners and not new):
+            continue  # a thing of its own may be a part of what is being built
         inside = role == "obj" and mention.verb in _CONTAINING
         preposition = "in" if inside else rule.render.preposition or preposition
         found = inserted(scene, rule, _end_of(scene, mention), choice, preposition)
@@ -59,8 +60,12 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 
 def _end_of(scene: Scene, mention: Mention) -> int:
-    """Where a phrase ends with what it is about: "a section about authentication"."""
-    about = scene.lower(mention.end) in {"about", "with"}
+    """Where a phrase ends with what it is about: "a section about authentication", "a job that
+    signs the binaries"."""
+    follows = scene.lower(mention.end)
+    if follows == "that" and scene.pos(mention.end + 1) == "VERB":
+        return next((w.i for w in scene.words[mention.end :] if w.pos == "PUNCT"), len(scene.words))
+    about = follows in {"about", "with", "of", "by"}
     behind = scene.analysis.phrase_at.get(mention.end + 1) if about else None
     return mention.end if behind is None else behind.end
 
@@ -106,12 +111,13 @@ def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
 def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
     """ "Add a pulse animation"; not "to the header", "below it", "there"."""
     adding = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
-    part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
+    determiners = rule.signal.determiners or {"a", "an", "some", ""}
+    part = mention.head in rule.signal.nouns and mention.determiner in determiners
     joined = mention.parts or mention.grouped
     if not (adding and part and mention.verb in rule.signal.verbs) or joined:
         return False
     placing = _TARGET_PREPOSITIONS | {"there", "here"}
-    behind = scene.words[mention.end :]
+    behind = scene.words[_end_of(scene, mention) :]
     return not any(w.lower in placing or w.pos == "SCONJ" for w in behind)
 
 

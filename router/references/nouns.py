@@ -14,11 +14,13 @@ from kds.router.references.ruleset import Rule
 from kds.router.references.scene import Found, Scene, choose, covered, is_new, written
 
 _SHAPED: Final = re.compile(r"(?:^|\s)[-@.]|[/_`]|\w\.\w")
-_INDEFINITE: Final = frozenset({"a", "an", "any", "another", "no", ""})
-"""Determiners of what there may be one more of: "does it have an icon?", "add one"."""
-
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 """Places in a list; the last is told from its end."""
+
+_EACH_OR_A: Final = frozenset({"each", "every", "a", "an"})
+_OF_SEVERAL: Final = {*ORDINALS, *"middle left right top bottom upper lower other".split()}
+_INDEFINITE: Final = frozenset({"a", "an", "any", "another", "no", ""})
+"""Determiners of what there may be one more of: "does it have an icon?", "add one"."""
 
 
 def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -122,7 +124,7 @@ def _enumerated(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
             fitting = [parts[index]] if -len(parts) <= index < len(parts) else []
         if len(fitting) == 1:
             span = scene.chars(start, i + 1)
-            return written(scene, rule, span, definite(fitting[0]), bare(fitting[0]))
+            return written(scene, rule, span, definite(fitting[0]), bare(fitting[0]), sole=True)
     return None
 
 
@@ -140,7 +142,11 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         return None  # "a sliding window, not a fixed one"
     base = rule.antecedent.model_copy(update={"number": "pl" if several else "any"})
     others = {m.head for m in scene.mentions}
-    counted = said[:1] == ["the"] and any(w in ORDINALS for w in said)  # one of several
+    counted = said[:1] == ["the"] and any(w in _OF_SEVERAL for w in said)
+    clause = scene.clause(i).start
+    own = (m for m in scene.mentions if m.end <= start and m.determiner in _EACH_OR_A)
+    if any(m.determiner in {"each", "every"} or m.end <= clause for m in own):
+        return None  # "validate each step before the next one opens"
     pool = scene.candidates(
         scene.need_at(i, base),
         base,

@@ -46,13 +46,21 @@ def find_pairs(scene: Scene, rule: Rule) -> Iterator[Found]:
         last = next(w.i for w in reversed(scene.words) if w.start < end)
         if _names_them(scene, last) or (pair := _pair(scene, rule.antecedent.max_age)) is None:
             continue
+        if kind == "other":
+            last_named = scene.discourse.last.mentions
+            named = [any(part.same_thing(m) for m in last_named) for part in pair]
+            if sum(named) != 1 or not pair[0].grouped:
+                continue
+            one = definite(pair[named.index(False)])
+            yield written(scene, rule, (start, end), one, bare_text(one), sole=True)
+            continue
         if kind in {"former", "latter"}:
             one = definite(pair[kind == "latter"])
             yield written(scene, rule, (start, end), one, bare_text(one))
             continue
         said = (" or " if kind == "either" else " and ").join(map(definite, pair))
         opening = "" if kind == "them" else f"{kind} "
-        sole = kind == "both" and scene.is_commanded(last)
+        sole = kind == "both"
         yield written(scene, rule, (start, end), opening + said, bare_text(said), sole=sole)
 
 

@@ -212,8 +212,8 @@ def find_places(scene: Scene, rule: Rule) -> Iterator[Found]:
         choice = choose(scene, _where_first(scene, places) or pool, rule.antecedent)
         here = {m.head for m in scene.mentions}  # "the header should not be sticky there"
         if choice and choice.mention.head not in here and choice.mention.text not in scene.used:
-            text = _with_preposition(scene, i, choice.mention)
-            yield written(scene, rule, (word.start, word.end), text, choice=choice)
+            text, sole = _with_preposition(scene, i, choice.mention), scene.is_sole(i, choice)
+            yield written(scene, rule, (word.start, word.end), text, choice=choice, sole=sole)
 
 
 def _where_first(scene: Scene, places: list[Candidate]) -> list[Candidate]:
@@ -238,6 +238,8 @@ def _with_preposition(scene: Scene, i: int, mention: Mention) -> str:
     place, clause = definite(mention), scene.clause(i)
     if scene.pos(i - 1) == "ADP":
         return place
+    if mention.role == "pobj" and mention.prep in _AT_REST and mention.name_like:
+        return f"{mention.prep} {place}"  # "fails on Windows"
     if clause.verb is not None and scene.words[clause.verb].lemma in _GOAL_VERBS:
         return f"to {place}"
     if mention.head in _POINTS:
