@@ -5,10 +5,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
+from kds.cli.terminal import slow
 
 from ..conftest import Run
 
@@ -81,3 +83,17 @@ def test_a_pipe_gets_what_was_stored_spelt_out(fitted_workspace: Path, kds_spawn
         told = done.out + done.err
         assert "safe" in told or command[0] == "context"
         assert not set("\x1b\x07\x9b\u202e") & set(told), command
+
+
+def test_a_terminal_is_told_what_takes_long_and_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("kds.cli.terminal.SLOW_S", 0.0)
+    with slow("reading") as tell:
+        sleep(0.2)  # the spinner is drawn by a thread of its own
+        tell("reading [red]a.md", 1, 2)
+        sleep(0.2)
+    out, err = capsys.readouterr()
+    assert (out, "reading [red]a.md 1/2" in err) == ("", True)
+    assert err.rstrip().endswith("\x1b[2K"), "the line is erased"

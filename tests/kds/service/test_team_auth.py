@@ -27,6 +27,7 @@ from ...effort import PATIENCE_S
 from ...postgres import driver
 from .conftest import Running, meanwhile, routed, running, wait_until
 from .talking import FAB, client_of, expanded, heard
+from .test_reload import PROMPT
 
 DEPLOY = Path(__file__).resolve().parents[3] / "docs" / "deploy"
 
@@ -245,6 +246,18 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     with office.acting_as("ann"):
         Learning(place).undo(done.example.id)
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
+
+
+def test_an_edited_prompt_counts_at_the_next_message_and_a_broken_one_does_not(
+    office: Office, folder: Path
+) -> None:
+    ann = office.client("ann", office.start(folder, unix_socket=False))
+    assert intent(ann, "brew a pot of tea") != "TEA"
+    path = folder / "prompts" / "user" / "tea-maker.md"
+    path.parent.mkdir(parents=True)
+    for text in (PROMPT, "---\nname: ["):
+        path.write_text(text)
+        assert intent(ann, "brew a pot of tea") == "TEA"
 
 
 def test_an_outage_is_said_and_got_over(

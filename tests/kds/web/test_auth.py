@@ -90,6 +90,11 @@ def test_a_form_that_does_not_prove_to_be_ours_does_nothing(
         assert visitor.post("/theme", headers={"Origin": origin}, data=ours).status_code == 403
 
 
+def test_who_logs_out_is_out(visitor: Visitor) -> None:
+    assert "You are logged out" in visitor.send_form("/logout").text
+    assert visitor.get("/chat").status_code == 401
+
+
 def test_every_answer_forbids_scripts_frames_and_keeping(visitor: Visitor) -> None:
     for path in ("/chat", "/nothing", "/login?token=x"):
         headers = visitor.get(path).headers

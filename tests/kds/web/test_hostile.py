@@ -170,6 +170,10 @@ def test_markdown_that_would_take_seconds_to_render_is_shown_as_it_stands(text: 
     assert len(made) < len(text) + 250
 
 
+def test_a_link_leads_away_without_a_hold_on_the_page() -> None:
+    assert 'rel="noopener noreferrer nofollow"' in as_html("[y](https://a.example)")
+
+
 def test_what_a_query_says_stays_text(
     site: Site, visitor: Visitor, new_page: Callable[..., Any]
 ) -> None:
