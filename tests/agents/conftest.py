@@ -45,11 +45,9 @@ class Recorder(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self.seen: list[tuple[Any, ...]] = []
-        self.given: list[tuple[Any, Any]] = []
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self.seen.append(("chain", kwargs["name"], kwargs["tags"]))
-        self.given.append((inputs, kwargs["metadata"]))
 
     def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
         self.seen.append(("model", kwargs["parent_run_id"] is not None))

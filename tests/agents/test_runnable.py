@@ -11,8 +11,6 @@ from kds.agents import router_runnable
 from kds.brain.errors import MessageError
 from kds.brain.turn import Turn
 
-from .conftest import Recorder
-
 START = datetime(2025, 11, 3, tzinfo=UTC)
 
 
@@ -59,19 +57,3 @@ def test_a_batch_runs_in_order_and_a_stream_gives_one_turn(router: Runnable[Any,
     more = asyncio.run(router.abatch(list("ij")))
     assert more[-1].expanded == f"{turns[-1].expanded} > i > j"
     assert [turn.message for turn in router.stream("hello")] == ["hello"]
-
-
-def test_config_reaches_the_callbacks(router: Runnable[Any, Turn]) -> None:
-    recorder = Recorder()
-    config: Any = {"callbacks": [recorder], "tags": ["t"], "metadata": {"by": "me"}}
-    router.invoke("hello", config)
-    named: Any = {**config, "run_name": "mine"}
-    router.invoke("hello", named)
-    asyncio.run(router.ainvoke("hello", config))
-    with pytest.raises(MessageError):
-        router.invoke(" ", config)
-    named, routed = ("chain", "mine", ["t"]), ("chain", "kds-router", ["t"])
-    ended = ("end", "hello")
-    failed = ("error", "MessageError")
-    assert recorder.seen == [routed, ended, named, ended, routed, ended, routed, failed]
-    assert recorder.given == [("hello", {"by": "me"})] * 3 + [(" ", {"by": "me"})]

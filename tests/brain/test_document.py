@@ -72,10 +72,8 @@ not:
     ("text", "line", "part"),
     [
         ("name: x\nb: c: d\n", 2, "not YAML"),
-        ("name: x\nb: 'open\n", 2, "not YAML"),
         ("name: x\nb: \x07\n", 2, "control characters"),
         ("a: &bomb [1, 2]\nb: [*bomb, *bomb]\n", 2, "alias"),
-        ("a: &loop [*loop]\n", 1, "alias"),
         ("a: !!python/object:os.system {}\n", 1, "tag"),
         ("a: 2001-99-01\n", 1, "cannot be read"),
         ("a: " + "9" * 5_000, 1, "too large a number"),
@@ -83,7 +81,6 @@ not:
         ("a: 1\n? [x]\n: 1\n", 2, "key that is not text"),
         ("name: x\n---\nname: y\n", 2, "second YAML document"),
         ("", 1, "must be a mapping"),
-        ("- 1\n", 1, "must be a mapping"),
         ("- " * (MAX_DEPTH + 5), 1, "nested too deeply"),
         ("[" * 100_000 + "\n", 1, "nested too deeply"),
     ],

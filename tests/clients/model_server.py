@@ -27,7 +27,6 @@ class Asked:
 
     @property
     def tools(self) -> set[str]:
-        """The names of the tools on offer."""
         return self.dialect.tools(self.body)
 
     @property

@@ -38,15 +38,11 @@ def test_any_entry_comes_back_as_it_was_written(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"not json", "invalid json"),
         (GOOD[: len(GOOD) // 2], "invalid json"),
-        (b"\x00" * 40, "invalid json"),
         (GOOD.replace(b"purple", b"pur\x00ple"), "invalid json"),
         (GOOD.replace(b"purple", b"pur\xffple"), "utf-8"),
         (b"[1, 2]", "type"),
-        (b"null", "null"),
         (b"[" * 100_000, "nested"),
-        (b"1" * 5000, "invalid json"),
         (GOOD.replace(b'"intent"', b'"intend"'), "'intent' is missing"),
         (GOOD.replace(b'"session_id"', b'"session"'), "'session_id' is missing"),
         (GOOD.replace(b'"EXECUTE"', b"7"), "'intent' is not a text"),

@@ -12,7 +12,6 @@ from kds.brain.secrets.redaction import storable
 @pytest.mark.parametrize(
     ("feature", "name"),
     [
-        ("FAB button", "fab-button"),
         ("the FAB button", "fab-button"),
         ("a dark mode for an app", "dark-mode-for-app"),
         ("Crème brûlée", "creme-brulee"),
@@ -20,8 +19,6 @@ from kds.brain.secrets.redaction import storable
         ("the user's profile", "users-profile"),
         ("../../etc/passwd", "etc-passwd"),
         ("C:\\temp\\x", "c-temp-x"),
-        ("ダークモード", "session"),
-        ("", "session"),
         ("the a an", "session"),
         ("🎨", "session"),
         # a long name is cut between words, a single long word where it must

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from kds.brain.documents.store import DocumentStore
-from kds.brain.errors import StoreError
-from kds.brain.memory.memory_store import SqliteStore
 from kds.readers.text import read_text
 
 from ..conformance import MARKS, traces
@@ -50,14 +48,6 @@ def test_what_is_gone_leaves_no_bytes(
     assert traces(store_path.parent) == []
     assert store.search(MARKS[0]).hits == ()
     assert store.check().sound
-
-
-def test_the_conversation_memory_is_not_taken_for_documents(store_path: Path) -> None:
-    SqliteStore(store_path).close()
-    before = store_path.read_bytes()
-    with pytest.raises(StoreError, match="belongs to another program"):
-        DocumentStore(store_path)
-    assert store_path.read_bytes() == before
 
 
 def test_a_check_tells_what_is_wrong(store: DocumentStore, put: Put) -> None:

@@ -11,7 +11,6 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.rerank import (
-    PROMPT,
     Fused,
 )
 from kds.brain.passages.values import ChunkKind, Role, Scope
@@ -120,29 +119,6 @@ def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
     assert "2" in _ids(found)[:2]
     assert found.counts["dense"] > 0
     assert "embedding" in found.timings_ms
-
-
-def test_a_prompt_to_an_assistant_counts_less_than_what_people_say(store: SqliteStore) -> None:
-    for session, speaker in (("assistant", None), ("people", "Ann")):
-        store.create_session(session_id=session)
-        store.append(session, "user", "the dentist port", speaker=speaker)
-    _embed(store, Meaning())
-    for session, worth in (("assistant", PROMPT), ("people", 1.0)):
-        scope = Scope(session)
-        hit = recall(store, "tooth port", scope=scope, few=0, embedder=Meaning()).hits[0]
-        assert hit.score == pytest.approx(worth * hit.parts.score)
-        assert recall(store, "tooth port", scope=scope, few=0).hits[0].score == 1.0
-
-
-def test_of_two_like_messages_the_one_beside_another_find_comes_first(store: SqliteStore) -> None:
-    store.create_session(session_id="talk")
-    worked_on = ["what is the proxy timeout", *["ok"] * 7, "the proxy timeout is set"]
-    for text in (*worked_on, *["lunch"] * 20, "the proxy timeout is set", *["tea"] * 12):
-        store.append("talk", "user", text)
-    first, second = recall(store, "proxy timeout set", scope=Scope("talk")).hits[:2]
-    assert (first.passage.body, second.passage.body) == ("the proxy timeout is set",) * 2
-    assert first.passage.chunk_id < second.passage.chunk_id
-    assert first.score > second.score
 
 
 @pytest.mark.parametrize(

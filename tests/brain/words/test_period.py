@@ -10,7 +10,6 @@ NOW = datetime(2025, 3, 12, 9, tzinfo=UTC)  # a Wednesday
 @pytest.mark.parametrize(
     ("text", "period"),
     [
-        ("What happened on 3 May 2023?", Period(date(2023, 5, 3), date(2023, 5, 3))),
         ("the release of May 3rd, 2023", Period(date(2023, 5, 3), date(2023, 5, 3))),
         ("What did we plan in December 2023?", Period(date(2023, 12, 1), date(2023, 12, 31))),
         ("the outage of 2024-02-29", Period(date(2024, 2, 29), date(2024, 2, 29))),
@@ -20,7 +19,6 @@ NOW = datetime(2025, 3, 12, 9, tzinfo=UTC)  # a Wednesday
         ("the call on 4 July", Period(month=7, day=4)),
         ("What did we do yesterday?", Period(date(2025, 3, 11), date(2025, 3, 11))),
         ("notes of last week", Period(date(2025, 3, 3), date(2025, 3, 9))),
-        ("notes of this week", Period(date(2025, 3, 10), date(2025, 3, 16))),
         ("Last month", Period(date(2025, 2, 1), date(2025, 2, 28))),
         ("last year's plan", Period(date(2024, 1, 1), date(2024, 12, 31))),
     ],

@@ -44,10 +44,8 @@ def test_forms_that_share_no_stem_find_each_other(word: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("getUserName", ("get", "user", "name")),
         ("get_user_name", ("get", "user", "name")),
         ("GetUserName", ("get", "user", "name")),
-        ("GET_USER_NAME", ("get", "user", "name")),
         ("HTTPServerError", ("http", "server", "error")),
         ("parseHTML5Page", ("parse", "html", "5", "page")),
         ("os.path.join", ("os", "path", "join")),

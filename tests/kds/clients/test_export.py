@@ -15,6 +15,8 @@ from kds.router.prompts.library import PromptLibrary
 
 from ..conftest import Run, refused
 
+pytestmark = pytest.mark.usefixtures("workspace")
+
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 AGENT = """---
 name: artist
@@ -39,7 +41,7 @@ CLAUDES_OWN = "disable-model-invocation"
 
 
 @pytest.mark.parametrize("client", [(), ("--claude",)], ids=["all", "claude"])
-def test_every_skill_is_valid(workspace: Path, kds_call: Run, client: tuple[str, ...]) -> None:
+def test_every_skill_is_valid(kds_call: Run, client: tuple[str, ...]) -> None:
     kds_call("export", "skills", "--to", "out", *client)
     agents = [agent.name for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
     folders = sorted(Path("out").iterdir())
@@ -59,14 +61,10 @@ def test_every_skill_is_valid(workspace: Path, kds_call: Run, client: tuple[str,
         assert isinstance(fields.get("allowed-tools", ""), str)
 
 
-def test_a_skill_is_static_and_some_are_left_to_the_user(workspace: Path, kds_call: Run) -> None:
+def test_a_skill_is_static_and_some_are_left_to_the_user(kds_call: Run) -> None:
     kds_call("export", "skills", "--to", "out")
-    for path in Path("out").rglob("SKILL.md"):
-        text = path.read_text(encoding="utf-8")
-        assert "{{" not in text
-        assert "{%" not in text
-        assert "FAB" not in text
-        assert len(text.splitlines()) < 500
+    texts = [path.read_text("utf-8") for path in Path("out").rglob("SKILL.md")]
+    assert not [text for text in texts if "{{" in text or "{%" in text or "FAB" in text]
     door = Path("out/kds/SKILL.md").read_text(encoding="utf-8")
     assert "`route_message`" in door
     assert "`kds route --json`" in door
@@ -80,7 +78,7 @@ def test_a_skill_is_static_and_some_are_left_to_the_user(workspace: Path, kds_ca
 
 
 @pytest.mark.parametrize("kind", ["skills", "prompts", "plugin"])
-def test_a_second_export_changes_nothing(workspace: Path, kds_call: Run, kind: str) -> None:
+def test_a_second_export_changes_nothing(kds_call: Run, kind: str) -> None:
     first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
     times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
     again = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
@@ -98,7 +96,7 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Run, kind: s
     ],
 )
 def test_files_of_others_and_edited_ones_stay_unless_forced(
-    workspace: Path, kds_call: Run, change: Callable[[str], str], reason: str
+    kds_call: Run, change: Callable[[str], str], reason: str
 ) -> None:
     path = Path("out/kds/SKILL.md")
     kds_call("export", "skills", "--to", "out")
@@ -112,7 +110,7 @@ def test_files_of_others_and_edited_ones_stay_unless_forced(
     assert path.read_text() == original
 
 
-def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Run) -> None:
+def test_a_plugin_has_what_claude_code_looks_for(kds_call: Run) -> None:
     kds_call("export", "plugin", "--to", "out")
     read = {path: json.loads(Path("out", path).read_text()) for path in (
         ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/hooks.json",
