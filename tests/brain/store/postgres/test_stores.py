@@ -1,11 +1,15 @@
 """Memories, passages and documents on a server: all that every store of them does, and more."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
+from kds.brain.passages.recall import recall
+from kds.brain.passages.values import Scope
+from kds.brain.store.postgres import Server
 
 from ....postgres import driver
 from ...conformance import HandClock, StoreConformance
@@ -20,6 +24,21 @@ OpenDocuments = Callable[..., PostgresDocuments]
 
 class TestPostgresStore(StoreConformance):
     """The whole suite, for the server."""
+
+
+def test_a_recall_is_one_transaction(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append(store.create_session(session_id="s").id, "user", "the walrus")
+    begun: list[str] = []
+    begin = Server._begun
+
+    def counted(self: Server, what: str, *rest: Any) -> Any:
+        begun.append(what)
+        return begin(self, what, *rest)
+
+    monkeypatch.setattr(Server, "_begun", counted)
+    for scope in (Scope("s"), Scope()):
+        assert recall(store, "walrus", scope=scope).hits
+    assert len(begun) == 2
 
 
 PASSAGES = 30_000
