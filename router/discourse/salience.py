@@ -194,10 +194,7 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     weight = max(ROLE[mention.role], ROLE["subj"] * mention.topic)
     weight *= _form(mention) * _agreement(mention, need)
     # questions go on with the topic of the talk, until it changes
-    told = age == 0 and mention.mood == "imperative" and mention.role == "obj"
-    if told and not mention.brought_up and need.mood == "question":
-        weight *= TOPIC
-    elif mention.topic and need.mood != "imperative":
+    if mention.topic and need.mood != "imperative":
         changed = {
             other.turn
             for other in discourse.topics()

@@ -78,7 +78,9 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "tabs, not spaces", "but spaces for yaml"
     else:  # "And on macOS?" behind "Run the suite on Linux": the same of something else
         slot = best_slot(moment.analysis, moment.mentions, fragment)
-        alike = slot is not None and slot.likeness >= SAME_KIND
+        preps = {m.prep for m in moment.mentions if m.prep}
+        again = not preps.isdisjoint(fragment.text.lower().split())  # "X in b" behind "put Y in a"
+        alike = slot is not None and slot.likeness >= SAME_KIND and not again
         text = substitute(moment.analysis, slot, fragment) if alike and slot else ""
     if text and not borrows_pronoun(text := _without(_LEAD_IN, text), scene.analysis.text):
         yield _whole(scene, rule, fragment, text)
@@ -152,6 +154,9 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     during = prep == "for" and fragment.mention is not None and is_time(fragment.mention)
     if not (alike or during or _adds(scene, moment, slot, named)):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
+    placed = any(m.prep for m in moment.mentions)
+    if prep == "for" and slot is None and placed and not during:
+        return  # "Add Google login to the app", "same for Apple": not the app for Apple
     if slot is None or during or (not alike and prep not in {"", "for"}):
         # "do that on a branch" says where, it does not replace what
         text = f"{analysis.text.rstrip(' .!')} {prep or 'for'} {fragment.text}"

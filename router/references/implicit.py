@@ -84,6 +84,7 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
             0 <= owner.start - mention.end <= _OF_THE and owner.turn == mention.turn
             for owner in owners
         )
+        owned = owned and not mention.brought_up  # "a line chart of weekly signups"
         return not (alike or owned or mention.parts or mention.person)
 
     built = rule.signal.kind == "constraint" and [
