@@ -66,6 +66,7 @@ _PHRASES: Final = re.compile(r"\b(?:get(?:ting)? rid of|roll(?:ed|ing)? back|thr
 _CONTENT: Final = re.compile(r"[a-z0-9_./@-]+")
 _OWN: Final = re.compile(r"['’]s\b")
 _NAMED: Final = re.compile(r"[A-Z_/.@0-9]")
+_PASTED: Final = re.compile(r"[{}\n]|```")
 _CODE: Final = re.compile(r"[`{}@/\\_]")
 
 Signs = dict[str, float]
@@ -157,7 +158,7 @@ def bounded(turn: Turn, reference: Reference | None, probability: float) -> floa
 def _is_plain(turn: Turn) -> bool:
     """Whether the talk so far is one of short requests, without code."""
     said = [turn.message, *(one.text for one in _said(turn) if one.role == "user")]
-    return all(len(text.split()) <= LONG_WORDS and not _CODE.search(text) for text in said)
+    return all(len(text.split()) <= LONG_WORDS and not _PASTED.search(text) for text in said)
 
 
 def behind(turn: Turn, edit: Edit) -> Reference | None:
