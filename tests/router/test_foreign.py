@@ -1,11 +1,7 @@
 from pathlib import Path
 
 import kds
-from kds.brain.turn import (
-    NOT_ENGLISH,
-    from_wire,
-    to_wire,
-)
+from kds.brain.turn import NOT_ENGLISH, from_wire, to_wire
 
 
 def test_a_foreign_message_is_its_own_prompt_unless_it_names_its_agent(workspace: Path) -> None:

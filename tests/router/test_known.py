@@ -23,9 +23,3 @@ def test_what_was_referred_to_counts_when_the_context_has_gone_the_newest_most(
         for step in (make_resolve(resolver, discourse), make_expand(resolver, discourse)):
             turn = step.run(turn)
         assert turn.expanded == expanded
-
-
-def test_what_the_context_names_itself_is_not_brought_up_again(resolver: Resolver) -> None:
-    said = "I want to add a FAB button"
-    known = resolver.discourse((ContextEntry(AT, said, "PLAN"),), ("FAB button",))
-    assert [moment.expanded for moment in known.moments] == [said]

@@ -16,16 +16,6 @@ def compiled(source: str, *, exact: bool = False) -> Pattern:
     return made
 
 
-@pytest.mark.parametrize(
-    "source", [r"(a+)+$", r"(a|aa)+$", r"(\w+\s?)*$", r"(x+x+)+y", "(a?){30}a{30}"]
-)
-def test_a_regex_that_backtracks_for_ever_is_left_out_of_the_turn(source: str) -> None:
-    slow, notes = compiled(source), list[str]()
-    with bounded():
-        slow.search("a" * 60 + " " + "x" * 60 + "!", notes=notes)
-    assert notes in ([], ["pattern at f.md:3 ran out of time and was left out"])
-
-
 def test_a_regex_that_fills_the_memory_is_refused_before_it_is_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -56,14 +46,6 @@ def test_literals_match_whole_words_and_an_exact_one_the_whole_message() -> None
     exact = Pattern.literal("continue", where="x", exact=True)
     assert all(map(exact.search, ("Continue", " continue... ")))
     assert not any(map(exact.search, ("continue please", "...")))
-
-
-@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), min_size=1, max_size=5))
-def test_a_literal_finds_itself(words: list[str]) -> None:
-    literal = " ".join(words)
-    # letters whose lower case has another length are not compared by `regex`
-    if literal.split() == words:
-        assert Pattern.literal(literal, where="x", exact=True).search(f" {literal}. ")
 
 
 def test_a_pattern_is_not_compiled_for_a_message_that_has_none_of_its_words(
@@ -102,11 +84,11 @@ def test_a_pattern_finds_what_its_regex_finds(expression: str, text: str) -> Non
     assert (found and found.span()) == ((other := plain.search(text)) and other.span())
 
 
-def test_a_search_that_runs_out_of_time_is_not_a_match_and_says_so() -> None:
-    slow = compiled(r"a.*a.*a.*a.*a.*a.*a.*z$")
-    notes: list[str] = []
+@pytest.mark.parametrize("source", [r"a.*a.*a.*a.*a.*a.*a.*z$", r"(a+)+$", r"(\w+\s?)*$"])
+def test_a_search_that_runs_out_of_time_is_not_a_match_and_says_so(source: str) -> None:
+    slow, notes = compiled(source), list[str]()
     with bounded():
-        assert slow.search("a" * 2000, notes=notes) is None
+        assert slow.search("a" * 2000 + "!", notes=notes) is None
     assert notes == ["pattern at f.md:3 ran out of time and was left out"]
 
 

@@ -7,7 +7,7 @@ from kds.router.intents.model import IntentModel
 from kds.router.pipeline import run_steps
 from kds.router.references.decision import Decider
 from kds.router.references.resolver import Resolver
-from kds.router.understanding import named, sent_along, understanding
+from kds.router.understanding import sent_along, understanding
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
@@ -33,15 +33,3 @@ def test_a_conversation_that_is_sent_along_is_read_as_one_that_is_remembered(
         resolver, packaged_model, Decider({}, -9.0), "Make it purple", "I want to add a FAB button"
     )
     assert (found.expanded, found.unresolved) == ("Make it purple", ("it",))
-
-
-def test_what_is_known_counts_as_said_before_and_steps_are_taken_by_name(
-    resolver: Resolver, packaged_model: IntentModel
-) -> None:
-    discourse_of = sent_along(resolver, (Utterance("Use the login form"),))
-    assert len(discourse_of(Turn("Make it wider", AT)).moments) == 1
-    assert len(sent_along(resolver)(Turn("Make it wider", AT)).moments) == 0
-    steps = understanding(resolver, packaged_model, sent_along(resolver))
-    names = ["resolve", "decide", "expand", "need", "rewrite", "classify", "foreign"]
-    assert [step.name for step in steps] == names
-    assert [step.name for step in named(steps, "expand", "resolve")] == ["resolve", "expand"]

@@ -3,7 +3,6 @@ import pytest
 
 from kds.router.intents import features
 from kds.router.intents.features import (
-    MAX_CHARS,
     WORD_PLACES,
     readable,
     vectors,
@@ -16,14 +15,6 @@ def test_without_an_encoder_the_words_are_left(monkeypatch: pytest.MonkeyPatch) 
     alone = vectors(["run the tests"])
     assert np.array_equal(alone[:, :WORD_PLACES], whole[:, :WORD_PLACES])
     assert not alone[:, WORD_PLACES:].any()
-
-
-def test_a_long_text_is_read_at_its_start_and_its_end() -> None:
-    text = "first words " + "x" * 100_000 + " last words"
-    shown = readable(text)
-    assert len(shown) <= MAX_CHARS + 1
-    assert shown.startswith("first words")
-    assert shown.endswith("last words")
 
 
 def test_code_blocks_are_left_out_unless_they_are_all_there_is() -> None:

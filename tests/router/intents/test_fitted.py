@@ -6,8 +6,6 @@ from time import process_time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kds.brain.errors import KdsError
 from kds.router.intents.examples import examples_of, fingerprints
@@ -34,14 +32,6 @@ def test_what_is_written_is_what_was_fitted(small: IntentModel) -> None:
         read, fitted = again.score(message), small.score(message)
         assert read.intent == fitted.intent
         assert read.confidence == pytest.approx(fitted.confidence, abs=0.01)  # half precision
-
-
-@given(share=st.floats(0.0, 1.0, exclude_max=True))
-@settings(max_examples=30)
-def test_half_a_file_is_never_read_as_a_model(small: IntentModel, share: float) -> None:
-    whole = dump(small.learned)
-    with pytest.raises(ValueError, match="not a"):
-        undump(whole[: int(share * len(whole))])
 
 
 def test_a_damaged_model_of_the_package_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """What patterns and conversation say of an intent stands in its prompt file, whatever its name."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from kds.brain.errors import Problem
@@ -11,14 +8,9 @@ from kds.router.intents.patterns import (
     Situation,
     context_shifts,
     find_patterns,
-    readings,
-    without_lead_in,
 )
 from kds.router.pattern import Pattern
-from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
-
-ROOT = Path(__file__).parents[3]
 
 
 def pattern(source: str) -> IntentPattern:
@@ -73,18 +65,6 @@ def test_a_phrase_without_the_word_its_intent_needs_is_not_a_phrase() -> None:
     assert (without.lacking, without.exact) == (True, False)
 
 
-@pytest.mark.parametrize("text", ["please", "thanks", "ok", "  "])
-def test_polite_words_alone_stay(text: str) -> None:
-    assert without_lead_in(text) == text.strip()
-    assert readings("let\u2019s go")[0] == "let's go"
-
-
-def test_where_a_pattern_stands_is_kept_for_the_notes(library: PromptLibrary) -> None:
-    agents = {"COMMIT": library.get("commit-handler")}
-    (finding,) = find_patterns(agents, ["COMMIT"], ["commit this"])
-    assert Path(finding.fired[0].where.partition(":")[0]).name == "commit-handler.md"
-
-
 DANCE = PromptFile.model_construct(
     context=(
         ContextShift(when="question", after=("DANCE",), shift=0.7),
@@ -114,26 +94,3 @@ def test_each_sign_shifts_the_intent_that_names_it(
     agents = {"DANCE": DANCE, "SING": PromptFile.model_construct(context=())}
     found = context_shifts(situation, message, agents)
     assert found == ({} if shift is None else {"DANCE": pytest.approx(shift)})
-
-
-def test_no_module_decides_by_the_name_of_an_intent() -> None:
-    """UNKNOWN is the fallback of the code itself, AMNESIA a command of KDS: see their comments."""
-    library = ROOT / "prompts" / "internal"
-    texts = [path.read_text(encoding="utf-8") for path in library.glob("*.md")]
-    intents = {found[1] for text in texts if (found := re.search(r"^intent: (\w+)$", text, re.M))}
-    assert {"PLAN", "CORRECT", "AMNESIA"} <= intents
-    names = "|".join(intents)
-    compared = re.compile(
-        rf"(?:[!=]=|\bin\b|Final\s*=)\s*(?:frozenset)?[(\[{{*]*\s*[\"'](?:{names})[\"']"
-    )
-    found = [
-        f"{path.relative_to(ROOT)}: {line.strip()}"
-        for room in ("router", "agents", "src", "brain")
-        for path in sorted((ROOT / room).rglob("*.py"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if compared.search(line)
-    ]
-    assert found == [
-        'src/kds/session/exchange.py: AMNESIA: Final = "AMNESIA"',
-        'brain/turn.py: UNKNOWN: Final = "UNKNOWN"',
-    ]

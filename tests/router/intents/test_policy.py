@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN, IntentScore
 from kds.router.intents.policy import (
@@ -8,13 +6,10 @@ from kds.router.intents.policy import (
     ACT_MIN,
     CLARIFY_MIN,
     IN_SCOPE_MIN,
-    MAX_CANDIDATES,
     decide,
 )
 
-INTENTS = ["PLAN", "EXECUTE", "ASK", "TEST", UNKNOWN]
 BOTH = ("PLAN", "ASK")
-confidence = st.floats(0, 1)
 UNLIKE = IN_SCOPE_MIN - 0.01
 
 
@@ -49,18 +44,3 @@ def test_confidence_margin_and_scope_decide(
     decision = decide(intent, value, scores, in_scope=in_scope)
     assert (decision.action, decision.candidates) == (action, candidates)
     assert decision.reason
-
-
-@given(
-    st.sampled_from(INTENTS),
-    confidence,
-    st.lists(st.builds(IntentScore, st.sampled_from(INTENTS), confidence), max_size=4),
-)
-def test_only_questions_have_candidates_and_unknown_is_never_one(
-    intent: str, value: float, others: list[IntentScore]
-) -> None:
-    decision = decide(intent, value, others)
-    assert bool(decision.candidates) == (decision.action == "clarify")
-    assert UNKNOWN not in decision.candidates
-    assert len(decision.candidates) <= MAX_CANDIDATES
-    assert not (intent == UNKNOWN and decision.action == "route")

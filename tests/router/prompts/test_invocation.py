@@ -1,5 +1,4 @@
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,26 +16,6 @@ from kds.router.prompts.library import PromptLibrary
 
 MANAGER = "#file:KDS/prompts/internal/conversation-context-manager.md"
 UNREAD = "the command on the context cannot be read"
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> PromptLibrary:
-    root = tmp_path_factory.mktemp("prompts")
-    names = {
-        "user/kds": "",
-        "internal/conversation-context-manager": "",
-        "internal/clear-conversation": "",
-        "internal/work-planner": "intent: PLAN\n",
-        "internal/code-executor": "intent: EXECUTE\n",
-    }
-    for name, extra in names.items():
-        write(root / f"{name}.md", extra)
-    return PromptLibrary.load(packaged=root)
-
-
-def write(path: Path, extra: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"---\nname: {path.stem}\ndescription: d\n{extra}---\nx\n", encoding="utf-8")
 
 
 def error(text: str, library: PromptLibrary) -> str:
@@ -95,7 +74,10 @@ def test_the_log_command_of_the_source_is_read(library: PromptLibrary) -> None:
     assert (found.ref, found.command) == (CONTEXT_MANAGER, command)
 
 
-def test_clear_conversation_is_a_clear_command(library: PromptLibrary) -> None:
+def test_load_and_clear_stand_alone(library: PromptLibrary) -> None:
+    loaded = parse_invocation(f"{MANAGER} load", library)
+    assert loaded is not None
+    assert (loaded.ref, loaded.command) == (CONTEXT_MANAGER, ContextCommand("load"))
     found = parse_invocation("#file:KDS/prompts/internal/clear-conversation.md", library)
     assert found == Invocation(CLEAR_CONVERSATION, "", ContextCommand("clear"))
     assert "takes no text" in error("#file:clear-conversation.md now", library)
@@ -123,10 +105,3 @@ def test_what_is_wrong_is_said_with_the_fix(
     text: str, expected: str, library: PromptLibrary
 ) -> None:
     assert error(text, library).startswith(expected)
-
-
-@pytest.mark.parametrize("operation", ["load", "clear"])
-def test_load_and_clear_stand_alone(operation: str, library: PromptLibrary) -> None:
-    found = parse_invocation(f"{MANAGER} {operation}", library)
-    assert found is not None
-    assert found.command == ContextCommand(operation)  # type: ignore[arg-type]  # parametrized

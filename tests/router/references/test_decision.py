@@ -93,10 +93,6 @@ def test_a_message_that_destroys_something_asks_for_more() -> None:
     assert not is_destructive("Make it purple")
 
 
-def test_without_weights_everything_proposed_is_written() -> None:
-    assert make_decide(None).run(_turn()) == _turn()
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"signs": {"a": 1}, "bias": 0}'])
 def test_damaged_weights_are_not_weights(text: str) -> None:
     with pytest.raises(ValueError):

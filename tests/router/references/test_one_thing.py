@@ -116,17 +116,3 @@ def _cased(message: str, turn: int) -> str:
     """In small letters every third time, with a full stop every second time."""
     cased = message[0].lower() + message[1:] if turn % 3 == 1 else message
     return f"{cased}." if turn % 2 and not cased.endswith("?") else cased
-
-
-@pytest.mark.parametrize(
-    ("said", "expanded"),
-    [
-        ("MAKE IT PURPLE", "MAKE the FAB button PURPLE"),
-        ("make THIS bigger", "make the FAB button bigger"),
-        ("PLEASE DISABLE IT", "PLEASE DISABLE the FAB button"),
-    ],
-)
-def test_capitals_are_read_as_small_letters(parts: Parts, said: str, expanded: str) -> None:
-    router = rehearsed(parts, MinuteClock())
-    router.route("I want to add a FAB button")
-    assert router.route(said).expanded == expanded

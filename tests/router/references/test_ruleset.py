@@ -27,12 +27,29 @@ def test_the_packaged_rules_load_and_each_has_tests_of_both_signs() -> None:
         assert any(not test.expected and not test.switch for test in rule.tests)
 
 
-def test_no_overlay_or_an_empty_one_leaves_the_packaged_rules(tmp_path: Path) -> None:
-    assert ids(None) == ids(tmp_path) == ids(tmp_path / "absent")
+OFF = "rules:\n  - {id: pron.it, enabled: false, signal: {kind: pronoun}}\n"
 
 
-def test_an_overlay_adds_its_rules(write: Write) -> None:
-    assert set(ids(write(mine=GOOD))) == {*ids(None), "my.rule"}
+@pytest.mark.parametrize(
+    ("files", "come", "gone"),
+    [
+        ({}, set(), set()),
+        ({"mine": GOOD}, {"my.rule"}, set()),
+        ({"mine": OFF}, set(), {"pron.it"}),
+    ],
+    ids=["nothing", "a rule more", "a rule switched off in two lines"],
+)
+def test_a_file_of_rules_adds_replaces_and_switches_off(
+    write: Write, files: dict[str, str], come: set[str], gone: set[str]
+) -> None:
+    packaged, own = ids(None), ids(write(**files))
+    assert (set(own) - set(packaged), set(packaged) - set(own)) == (come, gone)
+
+
+def test_a_rule_of_the_same_id_replaces_the_packaged_one(write: Write) -> None:
+    folder = write(mine=GOOD.replace("my.rule", "pron.it"))
+    (rule,) = (rule for rule in load_rules(folder).rules if rule.id == "pron.it")
+    assert (rule.signal.lemma, rule.where) == ({"it"}, f"{folder}/mine.yaml:2")
 
 
 def test_a_file_of_the_same_name_replaces_the_packaged_one(write: Write) -> None:
@@ -40,24 +57,6 @@ def test_a_file_of_the_same_name_replaces_the_packaged_one(write: Write) -> None
     assert "my.rule" in ids(folder)
     assert "pron.it" not in ids(folder)
     assert "set.both" in ids(folder)
-
-
-def test_a_rule_of_the_same_id_replaces_the_packaged_one(write: Write) -> None:
-    folder = write(mine=GOOD.replace("my.rule", "pron.it"))
-    (rule,) = (rule for rule in load_rules(folder).rules if rule.id == "pron.it")
-    assert rule.signal.lemma == {"it"}
-    assert rule.where == f"{folder}/mine.yaml:2"
-    assert sorted(ids(folder)) == sorted(ids(None))
-
-
-def test_a_rule_that_is_not_enabled_is_left_out(write: Write) -> None:
-    off = GOOD.replace("my.rule", "pron.it").replace("    signal", "    enabled: false\n    signal")
-    assert set(ids(None)) - set(ids(write(mine=off))) == {"pron.it"}
-
-
-def test_a_rule_can_be_switched_off_in_two_lines(write: Write) -> None:
-    off = "rules:\n  - {id: pron.it, enabled: false, signal: {kind: pronoun}}\n"
-    assert "pron.it" not in ids(write(mine=off))
 
 
 def test_a_file_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:

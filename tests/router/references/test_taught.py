@@ -38,7 +38,6 @@ def written(resolver: Resolver, *messages: str) -> str:
     ("message", "expanded"),
     [
         ("Make the button red", "Make the save button red"),
-        ("The button is too small", "The save button is too small"),
         ("Where is that button?", "Where is the save button?"),
         ("And the button?", "And the save button?"),
         ("Delete this button", "Delete the save button"),
@@ -55,12 +54,10 @@ def test_a_description_is_what_was_taught_for_it(
     [
         "Make it red",
         "Make the cancel button red",
-        "Make the buttons red",
         "Fix the button on the login page",
         "Make the button that I added red",
         "Make the other button red",
         "Make my button red",
-        "Add another button",
     ],
 )
 def test_every_other_description_is_as_without_it(
@@ -69,12 +66,11 @@ def test_every_other_description_is_as_without_it(
     assert resolved(taught, *BUTTONS, message) == resolved(resolver, *BUTTONS, message)
 
 
-@pytest.mark.parametrize("context", [(), ("Add a login button",), ("Write a parser", "Test it")])
 def test_nothing_changes_where_the_thing_was_not_talked_about(
-    resolver: Resolver, taught: Resolver, context: tuple[str, ...]
+    resolver: Resolver, taught: Resolver
 ) -> None:
-    message = "Make the button red"
-    assert resolved(taught, *context, message) == resolved(resolver, *context, message)
+    said = ("Add a login button", "Make the button red")
+    assert resolved(taught, *said) == resolved(resolver, *said)
 
 
 def test_what_was_taught_last_counts_first(taught: Resolver) -> None:
@@ -87,9 +83,3 @@ def test_the_reference_names_no_rule_and_says_how_it_is_taken_back(taught: Resol
     [one] = found.references
     assert (one.text, one.target, one.rule, one.score) == ("the button", "save button", TAUGHT, 1.0)
     assert "you taught it: kds learn undo id-of-the save button takes it back" in found.notes[0]
-
-
-def test_rules_are_tested_alone(resolver: Resolver, taught: Resolver) -> None:
-    message = (*BUTTONS, "Make the button red")
-    assert resolved(taught.untaught(), *message) == resolved(resolver, *message)
-    assert resolver.untaught() is resolver

@@ -35,12 +35,6 @@ def test_what_points_back_without_an_antecedent_is_named(
     assert set(words) <= left | {edit.text for edit in resolution.edits}
 
 
-def test_what_the_rules_resolved_is_not_unresolved(resolve: Resolve) -> None:
-    resolution = resolve("I want to add a FAB button", "Make it purple")
-    assert resolution.edits
-    assert resolution.unresolved == ()
-
-
 def test_without_a_conversation_nothing_points_back(resolve: Resolve) -> None:
     assert resolve("Make it purple").unresolved == ()
 

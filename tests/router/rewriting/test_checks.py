@@ -27,7 +27,7 @@ CASES = [
         row["message"],
         tuple(text for turn in row["said"] for text in turn.values()),
         row["good"],
-        [(kind, lie) for kind, texts in row["lies"].items() for lie in texts],
+        [(kind, lie) for kind, texts in row.get("lies", {}).items() for lie in texts],
     )
     for row in yaml.safe_load(Path(__file__).with_name("lying_rewrites.yaml").read_text("utf-8"))
 ]
@@ -51,7 +51,7 @@ def test_few_lies_are_taken_and_of_the_harmful_kinds_fewest() -> None:
     assert {kind: count for kind, count in taken.items() if count > MOST[kind]} == {}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.message)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.said[0]} {case.message}"[:60])
 def test_good_rewrites_are_taken(case: Case) -> None:
     outcomes = [check(good, case.message, case.said) for good in case.good]
     assert [one for one in outcomes if isinstance(one, Fault)] == []
@@ -100,38 +100,6 @@ def test_what_the_message_says_is_not_lost(message: str, rewrite: str, fault: st
 def test_what_was_brought_in_is_known() -> None:
     rewrite = "Make the FAB button purple"
     assert check(rewrite, *BUTTON) == Taken(rewrite, "FAB button")
-
-
-@pytest.mark.parametrize(
-    ("said", "message", "rewrite"),
-    [
-        ("Add a retry limit to the billing worker", "Same for the email worker",
-         "Add a retry limit to the email worker"),
-        ("Who may terminate the lease?", "And the sublease?", "Who may terminate the sublease?"),
-        ("Paint the chart orange", "No, teal", "Paint the chart teal"),
-        ("Deploy the api and the worker", "Restart both", "Restart both the api and the worker"),
-        ("Should we use Flask or FastAPI?", "So which is faster?",
-         "Which is faster, Flask or FastAPI?"),
-        ("What is the Determination Date?", "And what happens if it falls on a weekend?",
-         "What happens if the Determination Date is a non-business day such as a weekend?"),
-        ("What happens if the Determination Date falls on a weekend?",
-         "What about the Closing Date - same rule?",
-         "Does the same weekend rule apply to the Closing Date?"),
-        ("By when does the Servicer have to make P&I Advances?", "And if it doesn't?",
-         "What are the consequences if the Servicer fails to make P&I Advances?"),
-        ("What must the Seller do about a Defective Mortgage Loan?", "how long do they have",
-         "What is the Seller's deadline for curing a Defective Mortgage Loan?"),
-        ("Don't use eval here", "Why?", "Why should I not use eval here?"),
-        ("I want to add a FAB button", "Make it purple", "Change the FAB button's color to purple"),
-        ("I met José García", "When did he call?", "When did Jose Garcia call?"),
-        ("Tell me about Homicide: Life on the Street", "When did it end?",
-         "When did Homicide: Life on the Street end?"),
-        ("Make a budget for May", "Archive that spreadsheet", "Archive the budget for May"),
-    ],
-)  # fmt: skip
-def test_honest_rewrites_of_many_kinds(said: str, message: str, rewrite: str) -> None:
-    outcome = check(rewrite, message, (said,))
-    assert isinstance(outcome, Taken), outcome
 
 
 TEXTS = st.text(max_size=120) | st.lists(

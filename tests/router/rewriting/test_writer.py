@@ -1,7 +1,6 @@
 """Asking a model to rewrite: when, for how long, how often, and what becomes of its answers."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -107,11 +106,6 @@ def test_an_answer_that_holds_is_kept_and_one_that_is_turned_down_is_not(
     assert len(scripted.asked) == 2
 
 
-def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
-    rewriter, _ = checked("Make it scrollable.")
-    assert asked(resolver, rewriter) == (SCROLLABLE, "unchanged", False)
-
-
 def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
     rewriter, scripted = checked(GOOD)
     said = [f"Add the widget {number}" for number in range(9)]
@@ -160,14 +154,6 @@ def test_who_is_asked_where_the_rules_know_and_where_they_abstain(
     assert said != KNOWN or expanded == good
 
 
-def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
-    rewriter, _ = checked("The FAB button is purple.", mode="model-first")
-    turn = expanded_turn(resolver, *KNOWN)
-    after = rewriter.rewrite(turn)
-    assert (after.expanded, after.context_ref) == ("Make the FAB button purple", "FAB button")
-    assert after.references == turn.references
-
-
 def test_nobody_is_asked_about_a_message_that_hardly_needs_what_was_said(
     resolver: Resolver,
 ) -> None:
@@ -192,15 +178,6 @@ def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver)
     rewriter.rewrite(turn)
     assert rewriter.rewrite(turn, only_kept=True).expanded == GOOD
     assert len(scripted.asked) == 1
-
-
-def test_many_threads_may_ask(resolver: Resolver) -> None:
-    rewriter, scripted = checked(GOOD)
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    with ThreadPoolExecutor(8) as pool:
-        after = list(pool.map(lambda _: rewriter.rewrite(turn).expanded, range(64)))
-    assert set(after) == {GOOD}
-    assert len(scripted.asked) <= 8
 
 
 @pytest.mark.parametrize(
