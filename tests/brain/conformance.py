@@ -487,11 +487,7 @@ class EntityConformance:
 
 
 class StoreConformance(
-    SessionConformance,
-    ArchiveConformance,
-    SearchConformance,
-    ProfileConformance,
-    EntityConformance,
+    SessionConformance, ArchiveConformance, SearchConformance, ProfileConformance, EntityConformance
 ):
     """All of it."""
 

@@ -47,9 +47,7 @@ def test_nothing_is_written_or_changed_where_a_linked_folder_or_workspace_leads(
 
 
 @posix
-def test_a_pipe_in_the_place_of_the_settings_is_refused_at_once(
-    place: Workspace,
-) -> None:
+def test_a_pipe_in_the_place_of_the_settings_is_refused_at_once(place: Workspace) -> None:
     os.mkfifo(place.settings_path)
     with pytest.raises(KdsError, match="ordinary file"):
         load_settings(place)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.parts import Parts
+from kds.brain.workspace import Workspace
 from kds.router.intents.fitted import open_model
 from kds.router.intents.model import IntentModel
 from kds.router.language.analysis import Language
@@ -26,6 +28,11 @@ def write(tmp_path: Path) -> Write:
         return tmp_path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    return Parts.load(Workspace.at(tmp_path_factory.mktemp("packaged")))
 
 
 @pytest.fixture(scope="session")

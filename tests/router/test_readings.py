@@ -87,9 +87,7 @@ BY_GRAMMAR: dict[str, Callable[[Resolver, str], Any]] = {
     "finds_fault": lambda resolver, text: judged(resolver.analyse(text), 0),
     "brought_up": _mentioned("brought_up"),
     "has_a_person": lambda resolver, text: bool(_mentioned("person")(resolver, text)),
-    "is_time": lambda resolver, text: all(
-        map(is_time, mentions_in(resolver.analyse(text), 0)),
-    ),
+    "is_time": lambda resolver, text: all(map(is_time, mentions_in(resolver.analyse(text), 0))),
     "unresolved": lambda resolver, text: list(
         resolver.resolve(text, resolver.replay(VIEWS)).unresolved
     ),

@@ -2,10 +2,7 @@
 
 import pytest
 
-from kds.brain.learning.phrases import (
-    unlearnable,
-    unteachable,
-)
+from kds.brain.learning.phrases import unlearnable, unteachable
 from kds.brain.secrets.redaction import storable
 
 

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Hit, Recall, assemble, recall
-from kds.brain.passages.rerank import (
-    Fused,
-)
+from kds.brain.passages.rerank import Fused
 from kds.brain.passages.values import ChunkKind, Role, Scope
 from kds.brain.settings import RecallOptions
 from kds.brain.words.terms import estimate_tokens

@@ -103,9 +103,7 @@ def reasons(folder: Path) -> list[str]:
     return [reason for _, reason in read_hook_log(folder / "kds-brain")]
 
 
-def test_a_prompt_goes_to_the_service_as_written_and_the_answer_comes_back(
-    workspace: Path,
-) -> None:
+def test_a_prompt_goes_to_the_service_as_written_and_the_answer_comes_back(workspace: Path) -> None:
     written = asked(workspace, transcript_path="/x", permission_mode="default")
     with serving(OK) as service:
         done = run(b"\xef\xbb\xbf" + json.dumps(written).encode())

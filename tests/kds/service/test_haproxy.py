@@ -87,10 +87,7 @@ def _certificate(folder: Path) -> Path:
 
 @pytest.fixture
 def services(
-    launchers: Path,
-    new_workspace: Callable[[], Path],
-    url: str,
-    monkeypatch: pytest.MonkeyPatch,
+    launchers: Path, new_workspace: Callable[[], Path], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[list[TeamProcess]]:
     monkeypatch.setenv("KDS_DATABASE", url)
     monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")

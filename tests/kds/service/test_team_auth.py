@@ -281,9 +281,7 @@ def test_an_outage_is_said_and_got_over(
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
-def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(
-    office: Office,
-) -> None:
+def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(office: Office) -> None:
     service = office.start(drain_s=10 * PATIENCE_S)
     ann = office.client("ann", service)
     assert "connection" not in ann.get("/readyz").headers

@@ -14,12 +14,7 @@ from kds.brain.settings import AssistantSettings, Settings
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
 from kds.mcp.tools import RESULT_TOKENS
-from kds.transcripts.arriving import (
-    keep_current,
-    keep_session,
-    prompt_line,
-    session_start,
-)
+from kds.transcripts.arriving import keep_current, keep_session, prompt_line, session_start
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.recalling import START_TOKENS, SURE, latest, start_line
 

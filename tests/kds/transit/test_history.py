@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kds.transit
-from kds.transit.history import (
-    BUDGET_TOKENS,
-    CUT,
-    REPLY_CHARS,
-    TURNS,
-    Message,
-    tokens,
-    transit,
-)
+from kds.transit.history import BUDGET_TOKENS, CUT, REPLY_CHARS, TURNS, Message, tokens, transit
 
 from .conftest import RunNode
 

@@ -240,10 +240,7 @@ class Restarted:
 
 @pytest.fixture
 def restarted(
-    tmp_path: Path,
-    fitted_brain: Path,
-    windows: Windows,
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path, fitted_brain: Path, windows: Windows, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Restarted]:
     shutil.copytree(fitted_brain, tmp_path / "kds-brain")
     runtime = tmp_path_factory.mktemp("runtime") / "kds"

@@ -27,10 +27,7 @@ def test_words_join_a_list_and_leave_it(write: Write) -> None:
 
 def test_the_language_of_a_workspace_reads_with_its_words(write: Write) -> None:
     own = load_english(write(preferences="singular_s: helios\n", particles="'up': ship\n"))
-    for language, number, tag in (
-        (Language(), "pl", "ADP"),
-        (Language(english=own), "sg", "ADV"),
-    ):
+    for language, number, tag in ((Language(), "pl", "ADP"), (Language(english=own), "sg", "ADV")):
         assert language.analyse("restart the helios").phrases[0].number == number
         assert language.analyse("ship up the docs").words[1].pos == tag
 

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from kds.router.intents import features
-from kds.router.intents.features import (
-    WORD_PLACES,
-    readable,
-    vectors,
-)
+from kds.router.intents.features import WORD_PLACES, readable, vectors
 
 
 def test_without_an_encoder_the_words_are_left(monkeypatch: pytest.MonkeyPatch) -> None:

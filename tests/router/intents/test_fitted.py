@@ -2,7 +2,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 import pytest
@@ -79,10 +78,7 @@ def deploying(library: PromptLibrary) -> IntentModel:
         description="Deploy the app to staging or production",
         examples=DEPLOYS,
     )
-    begun = process_time()
-    model = open_model([*library.agents(), deployer])
-    assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
-    return model
+    return open_model([*library.agents(), deployer])
 
 
 @pytest.mark.parametrize(

@@ -77,22 +77,16 @@ def test_an_image_speaks_for_looking_at_it(packaged_model: IntentModel) -> None:
     assert shown.intent == "ANALYZE_SCREENSHOT"
 
 
-@pytest.mark.parametrize("first", ["RED", "BLUE"])
-def test_priority_decides_between_patterns_that_tie(first: str) -> None:
-    agents = {
-        name: agent(literal("now", 0.5), priority=10 if name == first else 20)
-        for name in ("RED", "BLUE")
-    }
-    assert IntentModel.fit_examples(COLOURS, agents).score("do the door now").intent == first
+def test_priority_decides_between_patterns_that_tie() -> None:
+    first, second = (agent(literal("now", 0.5), priority=priority) for priority in (10, 20))
+    red = IntentModel.fit_examples(COLOURS, {"RED": first, "BLUE": second})
+    blue = IntentModel.fit_examples(COLOURS, {"RED": second, "BLUE": first})
+    assert [one.score("do the door now").intent for one in (red, blue)] == ["RED", "BLUE"]
 
 
 def test_a_label_may_stand_for_none_of_these() -> None:
-    examples = [
-        *COLOURS,
-        ("what is the time", "oos"),
-        ("who are you", "oos"),
-        ("sing me a song", "oos"),
-    ]
+    others = ("what is the time", "who are you", "sing me a song")
+    examples = [*COLOURS, *((text, "oos") for text in others)]
     verdict = IntentModel.fit_examples(examples, none="oos").score("who are you")
     assert verdict.intent == "oos"
     assert verdict.alternatives[0].intent in {"RED", "BLUE"}
@@ -118,6 +112,13 @@ def test_a_huge_message_is_read_at_its_ends(packaged_model: IntentModel) -> None
     assert packaged_model.score(text).intent == "TEST"
 
 
+def test_labels_with_one_example_can_be_learned_and_one_label_cannot() -> None:
+    model = IntentModel.fit_examples([("open the door", "A"), ("feed the cat", "B"), ("sing", "C")])
+    assert model.score("feed the cats").intent == "B"
+    with pytest.raises(ValueError, match="at least two intents"):
+        IntentModel.fit_examples([("a", "X"), ("b", "X")])
+
+
 PAINT, RED = literal("paint", 0.9), literal("red", 0.9, exact=True)
 NEEDY = {"RED": agent(PAINT, RED, needs="red")}
 
@@ -130,6 +131,8 @@ def test_an_intent_that_lacks_a_word_is_neither_chosen_nor_offered() -> None:
     assert (verdict.intent, verdict.barred, verdict.alternatives) == ("BLUE", {"RED"}, ())
     assert "it looks like RED, but has no word it needs" in verdict.notes
     assert held.score("paint the gate red").intent == "RED"
+    none = IntentModel.fit_examples(COLOURS, {**NEEDY, "BLUE": agent(needs="blue")})
+    assert none.score("paint the gate").intent == UNKNOWN
 
 
 def test_an_example_is_chosen_without_the_word_it_needs() -> None:

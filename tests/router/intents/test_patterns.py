@@ -3,12 +3,7 @@
 import pytest
 
 from kds.brain.errors import Problem
-from kds.router.intents.patterns import (
-    Finding,
-    Situation,
-    context_shifts,
-    find_patterns,
-)
+from kds.router.intents.patterns import Finding, Situation, context_shifts, find_patterns
 from kds.router.pattern import Pattern
 from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
 

@@ -1,13 +1,7 @@
 import pytest
 
 from kds.brain.turn import UNKNOWN, IntentScore
-from kds.router.intents.policy import (
-    ACT_MARGIN,
-    ACT_MIN,
-    CLARIFY_MIN,
-    IN_SCOPE_MIN,
-    decide,
-)
+from kds.router.intents.policy import ACT_MARGIN, ACT_MIN, CLARIFY_MIN, IN_SCOPE_MIN, decide
 
 BOTH = ("PLAN", "ASK")
 UNLIKE = IN_SCOPE_MIN - 0.01

@@ -112,14 +112,26 @@ def test_two_files_cannot_have_one_intent_or_name(root: Path, tmp_path: Path) ->
     assert len(problems(root)) == 1
 
 
-@pytest.mark.parametrize(("link", "target"), [("shared/_leak.md", "_leak.md"), ("shared", "")])
+def test_a_file_that_is_not_utf8_is_a_problem(root: Path) -> None:
+    write(root, "shared/_e.md", "x").write_bytes(b"\xff")
+    assert problems(root) == ["_e.md:1 is not UTF-8 text"]
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "name"),
+    [
+        ("shared/_leak.md", "_leak.md", "_leak.md"),
+        ("shared", "", "_leak.md"),
+        ("internal/work-planner.examples.yaml", "_leak.md", "work-planner.examples.yaml"),
+    ],
+)
 def test_a_file_or_folder_that_links_elsewhere_is_refused(
-    root: Path, tmp_path: Path, link: str, target: str
+    root: Path, tmp_path: Path, link: str, target: str, name: str
 ) -> None:
     write(tmp_path, "elsewhere/_leak.md", "the secret")
     (root / link).parent.mkdir(exist_ok=True)
     (root / link).symlink_to(tmp_path / "elsewhere" / target)
-    assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
+    assert problems(root) == [f"{name}:1 is a link that leaves the prompts folder"]
 
 
 PROMPT = "---\nname: x\ndescription: d\n---\nHello\n"

@@ -151,8 +151,7 @@ def test_what_surrounds_a_reference_is_kept_to_the_letter(
 
 
 @pytest.mark.parametrize(
-    "unit",
-    ["make it red. ", "the parser fails, ", "no, ", "the one ", "a file and ", "🙂", "?! "],
+    "unit", ["make it red. ", "the parser fails, ", "no, ", "the one ", "a file and ", "🙂", "?! "]
 )
 def test_a_message_of_100_kb_takes_no_more_work_than_its_head(
     resolver: Resolver, unit: str

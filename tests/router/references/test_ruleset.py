@@ -19,14 +19,6 @@ def ids(folder: Path | None) -> list[str]:
     return [rule.id for rule in load_rules(folder).rules]
 
 
-def test_the_packaged_rules_load_and_each_has_tests_of_both_signs() -> None:
-    rules = load_rules().rules
-    assert rules
-    for rule in rules:
-        assert any(test.expected or test.switch for test in rule.tests)
-        assert any(not test.expected and not test.switch for test in rule.tests)
-
-
 OFF = "rules:\n  - {id: pron.it, enabled: false, signal: {kind: pronoun}}\n"
 
 

@@ -83,3 +83,8 @@ def test_the_reference_names_no_rule_and_says_how_it_is_taken_back(taught: Resol
     [one] = found.references
     assert (one.text, one.target, one.rule, one.score) == ("the button", "save button", TAUGHT, 1.0)
     assert "you taught it: kds learn undo id-of-the save button takes it back" in found.notes[0]
+
+
+def test_rules_are_tested_alone(resolver: Resolver, taught: Resolver) -> None:
+    message = (*BUTTONS, "Make the button red")
+    assert resolved(taught.untaught(), *message) == resolved(resolver, *message)

@@ -28,8 +28,7 @@ def test_a_first_message_needs_nothing(router: kds.Router, message: str) -> None
 
 
 @pytest.mark.parametrize(
-    "message",
-    ["no, I meant the other one", "that is still not working", "try again"],
+    "message", ["no, I meant the other one", "that is still not working", "try again"]
 )
 def test_a_message_that_points_back_is_likely_to_need_it(router: kds.Router, message: str) -> None:
     turn = after(router, message, *TALK)

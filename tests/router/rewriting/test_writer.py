@@ -106,6 +106,11 @@ def test_an_answer_that_holds_is_kept_and_one_that_is_turned_down_is_not(
     assert len(scripted.asked) == 2
 
 
+def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
+    rewriter, _ = checked("Make it scrollable.")
+    assert asked(resolver, rewriter) == (SCROLLABLE, "unchanged", False)
+
+
 def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
     rewriter, scripted = checked(GOOD)
     said = [f"Add the widget {number}" for number in range(9)]
