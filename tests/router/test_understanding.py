@@ -7,7 +7,7 @@ from kds.router.intents.model import IntentModel
 from kds.router.pipeline import run_steps
 from kds.router.references.decision import Decider
 from kds.router.references.resolver import Resolver
-from kds.router.understanding import sent_along, understanding
+from kds.router.understanding import named, sent_along, understanding
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
@@ -33,3 +33,8 @@ def test_a_conversation_that_is_sent_along_is_read_as_one_that_is_remembered(
         resolver, packaged_model, Decider({}, -9.0), "Make it purple", "I want to add a FAB button"
     )
     assert (found.expanded, found.unresolved) == ("Make it purple", ("it",))
+
+
+def test_steps_are_taken_by_name(resolver: Resolver, packaged_model: IntentModel) -> None:
+    steps = understanding(resolver, packaged_model, sent_along(resolver))
+    assert [step.name for step in named(steps, "expand", "resolve")] == ["resolve", "expand"]

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from kds.brain.errors import ConfigError
+from kds.router import english
 from kds.router.english import WORKSPACE_TABLES, load_english, table, words
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
@@ -23,6 +27,15 @@ def test_words_join_a_list_and_leave_it(write: Write) -> None:
     assert own.preferences["verb_first"] == words("preferences", "verb_first")
     assert own.particles["on"] == words("particles", "on") | {"bolt"}
     assert words("preferences", "noun_first") == packaged
+
+
+def test_a_packaged_table_is_checked_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.yaml").write_text("one: a b a\n")
+    monkeypatch.setattr(english, "PACKAGED", tmp_path)
+    with pytest.raises(ConfigError, match="'a' stands twice in 'one'"):
+        table("broken")
 
 
 def test_the_language_of_a_workspace_reads_with_its_words(write: Write) -> None:
