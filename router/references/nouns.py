@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.router.discourse.mentions import Mention, is_time
+from kds.router.discourse.salience import Candidate
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import plural, singular
 from kds.router.language.words import Phrase, Word
@@ -42,7 +43,7 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
 
         need = scene.need_at(phrase.head, rule.antecedent, role=phrase.role)
         pool = scene.candidates(need, rule.antecedent, fits)
-        called = [one for one in pool if one.mention.head == mention.head]
+        called = _called_so(pool, mention, pointed=phrase.determiner in cc.DEMONSTRATIVES)
         choice = choose(scene, called or pool, rule.antecedent, fits)
         if choice is None:
             continue
@@ -60,6 +61,14 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         same = target.lower() == scene.analysis.text[start:end].lower()
         if not same and (pointed or _says_more(choice.mention, mention)):
             yield written(scene, rule, (start, end), target, choice=choice, sole=sole or alone)
+
+
+def _called_so(pool: Sequence[Candidate], mention: Mention, *, pointed: bool) -> list[Candidate]:
+    """Those that have its name; none where "that file" has a path that was named later."""
+    called = [one for one in pool if one.mention.head == mention.head]
+    newest = max((one.mention.turn for one in pool), default=0)
+    passed = pointed and all(one.mention.turn < newest for one in called)
+    return [] if passed else called
 
 
 def _is_plain(mention: Mention) -> bool:
