@@ -92,7 +92,7 @@ class Encoder:
     def encode(self, texts: Sequence[str], *, within: str = "") -> "Vector":
         """Return one row of unit length a text. Raises EncoderError when it is unavailable.
 
-        A text that is a part of ``within`` is taken as it reads there: the mean of its pieces.
+        A text that is a part of ``within`` is taken as it first reads there: its pieces together.
         """
         import numpy as np
 

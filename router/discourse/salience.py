@@ -80,7 +80,9 @@ _VERBS: Final = table("verbs")
 _GIVEN: Final = words("nouns", "given")
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
 _OF_ACTORS: Final = words("qualities", "of_actors")
-_WHEN: Final = frozenset({"since", "until", "during"})
+WHEN: Final = frozenset({"since", "until", "during"})
+"""Prepositions of a time or an event that something is dated by."""
+
 _OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
 
 
@@ -231,9 +233,9 @@ def _form(mention: Mention) -> float:
         weight *= CREATED
     predicate = mention.verb == "be" and mention.role == "none" and mention.mood == "question"
     if predicate and (mention.beside_subject or mention.determiner in {"a", "an"}):
-        weight *= VALUE  # "is rich a dependency?", "could nginx be the reason?"
+        weight *= VALUE  # "is nginx a proxy?", "could nginx be the reason?"
     light = mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
-    when = is_time(mention) or mention.prep in _WHEN
+    when = is_time(mention) or mention.prep in WHEN
     if light or mention.label in _VALUE_LABELS or when:
         weight *= VALUE
     if mention.subordinate and not mention.topic:

@@ -100,7 +100,9 @@ def _asks(part: Part) -> bool:
     known = readings(first.lower)
     if first.pos != "VERB" or (first.tag not in {"VB", ""} and known.verb != first.lower):
         return False
-    taken = after is not None and (after.pos in {"DET", "PRON"} or after.lower in cc.PARTICLES)
+    taken = after is not None and (
+        after.pos in {"DET", "PRON", "NUM"} or after.lower in cc.PARTICLES
+    )
     noun = (known.noun or known.adjective) and not taken
     said = part[_predicate(part)]
     finite = (

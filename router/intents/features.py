@@ -77,7 +77,7 @@ def readable(text: str, limit: int = MAX_CHARS) -> str:
 def vectors(texts: Sequence[str], within: str = "") -> Matrix:
     """One row a text: its words, of length one, then its meaning where there is an encoder.
 
-    What is part of ``within`` means what it means there.
+    What is part of ``within``, as far as that is read, means what it means there.
     """
     found = np.zeros((len(texts), WIDTH), dtype=np.float32)
     for row, text in enumerate(texts):

@@ -59,9 +59,11 @@ def readings(lower: str) -> Reading:
     >>> readings("frobnicate").known, readings("re-renders").verb
     (False, 're-render')
     """
-    if lower.startswith(AGAIN):
-        once = readings(lower.removeprefix(AGAIN))
-        return Reading(verb=f"{AGAIN}{once.verb}" if once.verb else "", noun=once.noun and lower)
+    once = lower.removeprefix(AGAIN)
+    if once not in {lower, ""} and not once.startswith(AGAIN):
+        found = readings(once)
+        if found.verb:
+            return Reading(verb=f"{AGAIN}{found.verb}", noun=found.noun and f"{AGAIN}{found.noun}")
     known = lemmas(lower) if lower.isascii() and lower.isalpha() else {}
     first = {pos: found[0] for pos, found in known.items() if found} | forms().get(lower, {})
     return Reading(

@@ -113,7 +113,7 @@ def doubts(message: str, said: Collection[str] = ()) -> tuple[Slip, ...] | None:
     for number, (word, start, end) in enumerate(_unknown(message, said)):
         near = meant(word, said)
         if message[start].isupper():  # "French" is a name rather than a slip of "drench"
-            near = tuple(one for one in near if one in _closed() | _listed())
+            near = tuple(one for one in near if one in _closed() or one in _listed())
         if not is_sure(word, near):
             found += [Slip(start, end, _as(message[start:end], one)) for one in near]
         if number >= MOST_UNKNOWN or len(found) >= MOST_MEANT:

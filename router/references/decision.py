@@ -156,7 +156,7 @@ def bounded(turn: Turn, reference: Reference | None, probability: float) -> floa
 
 
 def _is_plain(turn: Turn) -> bool:
-    """Whether the talk so far is one of short requests, without code."""
+    """Whether the talk so far is one of short requests, without pasted code."""
     said = [turn.message, *(one.text for one in _said(turn) if one.role == "user")]
     return all(len(text.split()) <= LONG_WORDS and not _PASTED.search(text) for text in said)
 

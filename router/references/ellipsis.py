@@ -139,8 +139,9 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Do the same for X", "do it for X too": the last command, applied to something else; "the
-    same", the last one of such a thing."""
+    """ "Do the same for X", "do it for X too": the last command, applied to something else; behind
+    "the same" the last one with a part of that kind.
+    """
     fragment, _ = read_fragment(scene, rule)
     commands = list(_commands(scene, rule, fragment)) if fragment is not None else []
     if fragment is None or not commands:
@@ -152,6 +153,9 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
         return
     prep, analysis = fragment.prep, moment.analysis
     during = prep == "for" and fragment.mention is not None and is_time(fragment.mention)
+    bare_for = scene.lower(0) == "for" and not _EXPLICIT.search(scene.analysis.text)
+    if bare_for and not during:
+        return  # "for the record"
     if not (alike or during or _adds(scene, moment, slot, named)):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
     placed = any(m.prep for m in moment.mentions)
@@ -433,15 +437,16 @@ def _deed(scene: Scene, *, agreed: bool) -> str:
         return ""
     deed = last.text[proposed.end() if proposed else verb.start :].rstrip(" .!?")
     deed = deed if deed[1:2].isupper() else deed[:1].lower() + deed[1:]
-    return "" if borrows_pronoun(deed, "") else deed
+    asked = not {"you", "me", "i"}.isdisjoint(deed.lower().split())
+    return "" if asked or borrows_pronoun(deed, "") else deed
 
 
 DEED_WORDS: Final = 12
 """A longer command says too much to be said again."""
 
 _PROPOSED: Final = re.compile(
-    r"(?:(?:so|ok|okay|hey|and|hm+)[\s,]+)*(?:could|can|should|shall|may) (?:we|i|you)\s+"
-    r"(?:please |also |maybe )*(?=[a-z])",
+    r"(?:(?:so|ok|okay|hey|and|hm+)[\s,]+)*(?:(?:could|can|should|shall) we|(?:could|can) you)"
+    r"\s+(?:please |also |maybe )*(?=[a-z])(?!(?:be|have|get|see|know|go|ask|tell|show|explain)\b)",
     re.I,
 )
 _AGREED: Final = re.compile(

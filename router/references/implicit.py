@@ -39,7 +39,8 @@ _WIDGET_LABEL: Final = "UI"
 _OF_THE: Final = 2
 """Words between a part and its owner."""
 _CLAUSAL: Final = frozenset({"VERB", "AUX", "PRON", "SCONJ"})
-_ARTICLE: Final = re.compile(r"(?:\b(?:an?|the)\s+)?", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
+_CONTRASTED: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.IGNORECASE)
 _UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "worse"})
 """Comparatives that say when, or of what, and not how the thing is to be."""
 
@@ -51,23 +52,29 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
         choice = _owner(scene, rule, mention, role) if lacks(scene, rule, mention) else None
         new = choice is not None and is_new(scene, choice.mention)
         if choice is None or (rule.signal.kind == "part" and rule.signal.determiners and not new):
-            continue  # a thing of its own may be a part of what is being built
+            continue  # only what is being built gets such a part
         inside = role == "obj" and mention.verb in _CONTAINING
         preposition = "in" if inside else rule.render.preposition or preposition
-        found = inserted(scene, rule, _end_of(scene, mention), choice, preposition)
+        end = _end_of(scene, mention) if rule.signal.kind == "part" else mention.end
+        found = inserted(scene, rule, end, choice, preposition)
         constraint = rule.signal.kind == "constraint"
         yield replace(found, focus=_merged(choice.mention, mention)) if constraint else found
 
 
 def _end_of(scene: Scene, mention: Mention) -> int:
     """Where a phrase ends with what it is about: "a section about authentication", "a job that
-    signs the binaries"."""
-    follows = scene.lower(mention.end)
-    if follows == "that" and scene.pos(mention.end + 1) == "VERB":
-        return next((w.i for w in scene.words[mention.end :] if w.pos == "PUNCT"), len(scene.words))
-    about = follows in {"about", "with", "of", "by"}
-    behind = scene.analysis.phrase_at.get(mention.end + 1) if about else None
-    return mention.end if behind is None else behind.end
+    signs the binaries"; -1 where that cannot be told.
+    """
+    follows, words = scene.lower(mention.end), scene.words
+    if follows == "that":
+        rest = [w for w in words[mention.end + 1 :] if w.pos != "PUNCT"]
+        plain = bool(rest) and rest[0].pos == "VERB" and rest[-1].end == words[-1].end
+        joined = any(w.pos in {"CCONJ", "SCONJ", "PRON", "AUX", "ADV"} for w in rest)
+        return len(words) if plain and not joined else -1
+    if follows not in {"about", "with", "of", "by"}:
+        return mention.end
+    behind = scene.analysis.phrase_at.get(mention.end + 1)
+    return -1 if behind is None else behind.end
 
 
 def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None:
@@ -87,9 +94,8 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
         owned = owned and not mention.brought_up  # "a line chart of weekly signups"
         return not (alike or owned or mention.parts or mention.person)
 
-    built = rule.signal.kind == "constraint" and [
-        m for m in scene.discourse.mentions() if among(m) and is_new(scene, m)
-    ]
+    things = scene.discourse.mentions() if rule.signal.kind == "constraint" else ()
+    built = [m for m in things if among(m) and is_new(scene, m)]
     need = replace(scene.need_at(part.start, rule.antecedent, role=role), verb="", complement="")
     return scene.chosen(need, rule.antecedent, (lambda m: m in built) if built else among)
 
@@ -118,8 +124,9 @@ def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
     if not (adding and part and mention.verb in rule.signal.verbs) or joined:
         return False
     placing = _TARGET_PREPOSITIONS | {"there", "here"}
-    behind = scene.words[_end_of(scene, mention) :]
-    return not any(w.lower in placing or w.pos == "SCONJ" for w in behind)
+    end = _end_of(scene, mention)
+    behind = scene.words[end:]
+    return end >= 0 and not any(w.lower in placing or w.pos == "SCONJ" for w in behind)
 
 
 def _is_constraint(scene: Scene, rule: Rule, mention: Mention) -> bool:
@@ -205,14 +212,19 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
         return
     (start, end), new = match.span("new"), match["new"].strip()
     governed = next((w.lower for w in scene.words if w.start == start and w.pos == "ADP"), "")
-    article = _ARTICLE.pattern if re.match(r"(?:an?|the)\s", new, re.IGNORECASE) else ""
+    article = re.match(r"(?:an?|the)\s", new, re.IGNORECASE)
     old = re.escape(_ARTICLE.sub("", match["old"].strip(" .!")))
+    if not old:
+        return
+    front = rf"{governed}\s+(?:(?:an?|the)\s+)?" if governed else r"(?P<article>(?:an?|the)\s+)?"
     told = [one for one in scene.discourse.moments[-1 - rule.antecedent.max_age :] if _is_told(one)]
     for moment in reversed(told):
-        said = re.search(rf"(?<![\w-]){article}{old}(?![\w-])", moment.expanded, re.IGNORECASE)
+        said = re.search(rf"(?<![\w-]){front}{old}(?![\w-])", moment.expanded, re.IGNORECASE)
         first, stop = said.span() if said is not None else _place(moment, governed)
-        if first < 0:
-            continue
+        if first < 0 or _CONTRASTED.search(moment.expanded):
+            continue  # nor a contrast put right again: "40, not 30" behind "30 rows, not 20"
+        if said is not None and not governed and said["article"] and not article:
+            return  # "checkboxes instead of a dropdown": another form of phrase
         before, behind = moment.expanded[:first].rstrip(), moment.expanded[stop:]
         put = f"{new[:1].lower()}{new[1:]}" if governed or article else new
         made = f"{before} {put}{behind}".strip().rstrip(" .!")
@@ -246,6 +258,8 @@ def _place(moment: Moment, preposition: str) -> Span:
     placed = (m for m in moment.mentions if m.prep == preposition and not m.parts)
     if (one := next(placed, None)) is None:
         return end, end
+    if one.grouped:
+        return -1, -1
     return words[one.start - 1].start, words[one.end - 1].end
 
 

@@ -141,8 +141,8 @@ def _is_quantity(question: Question) -> bool:
 
 
 def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
-    """What the last two questions differ in; the last two main things, where they are parallel; or
-    the two things that were listed together last.
+    """The two things listed together last, else what the last two questions differ in, else the
+    last two main things, where they are parallel.
     """
     mains: list[Mention] = []
     for moment in list(reversed(scene.discourse.moments))[: max_age + 1]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from kds.brain.turn import Edit
 from kds.router.discourse.mentions import Mention, acts, is_individual, is_somebody, is_time
-from kds.router.discourse.salience import Candidate, Need
+from kds.router.discourse.salience import WHEN, Candidate, Need
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import AGREEING, agreeing, third_person
@@ -112,8 +112,7 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need, used: frozenset[str]) ->
     def among(mention: Mention) -> bool:
         other = any(mention.same_thing(one) for one in beside)
         other = other or (mention.text in used and not _points_at(rule))
-        when = mention.prep in {"since", "until", "during"}
-        return not (other or when) and not (
+        return not (other or mention.prep in WHEN) and not (
             rule.antecedent.person and mention.determiner and not acts(mention)
         )
 
