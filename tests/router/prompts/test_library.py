@@ -1,12 +1,13 @@
 """All prompt files of a workspace together, and the files that are never read."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from kds.brain.errors import DispatchError, PromptFileError
 from kds.brain.workspace import Workspace
-from kds.router.prompts.library import PromptLibrary, stray_files
+from kds.router.prompts.library import PromptLibrary, packaged_root, stray_files
 
 
 def write(root: Path, place: str, text: str) -> Path:
@@ -71,6 +72,11 @@ def test_a_file_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_path:
     assert library.render(library.get("work-planner"), {"message": "x"}) == "Mine: x"
     assert library.for_intent("DEPLOY") is not None
     assert library.for_intent("EXECUTE") is not None
+
+
+def test_a_copy_of_all_packaged_prompts_loads(tmp_path: Path) -> None:
+    shutil.copytree(packaged_root(), tmp_path / "prompts")
+    assert len(PromptLibrary.load(tmp_path / "prompts").agents()) > 10
 
 
 def test_notes_of_the_project_in_our_folders_are_passed_over_and_named(
