@@ -99,6 +99,11 @@ class Pattern:
         words = r"\s+".join(_literal_word(word) for word in source.split())
         return cls(source, where, exact, rf"(?<!\w){words}(?!\w)")
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The names of its groups."""
+        return frozenset(_compiled(self._expression).groupindex)
+
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
         if not _may_match(self._expression, text):

@@ -5,7 +5,7 @@ of the same name replaces the packaged one, and a rule of the same id replaces t
 problems of all files are gathered before RuleFileError is raised.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -38,6 +38,15 @@ SignalKind = Literal[
     "correction", "bare", "condition", "action", "purpose", "attribute", "part", "relation",
     "constraint", "contrast", "quality", "agreement", "pattern", "focus", "switch",
 ]  # fmt: skip
+GROUPS: Final[Mapping[str, frozenset[str]]] = {
+    "action": frozenset({"ref"}),
+    "comparison": frozenset({"said"}),
+    "condition": frozenset({"clause"}),
+    "contrast": frozenset({"new", "old"}),
+    "quality": frozenset({"said", "degree", "quality"}),
+}
+"""The groups that each cue of a kind must have."""
+
 UNCHANGED: Final = "unchanged"
 """Value of ``out`` in a test that expects the message to stay as it is."""
 
@@ -308,3 +317,8 @@ def _faults(document: Document, at: NodePath, rule: Rule) -> Iterator[Problem]:
             if isinstance(found, Problem):  # rules have no 'literal', unlike prompt files
                 hint = found.hint.replace(", or use 'literal' for plain words", "")
                 yield Problem(where, f"rule '{rule.id}': {found.message}", hint)
+                continue
+            lacking = GROUPS.get(rule.signal.kind, frozenset()) - found.groups
+            if key == "cues" and lacking:
+                message = f"rule '{rule.id}': the cue has no group {', '.join(sorted(lacking))}"
+                yield Problem(where, message, "mark what it names with (?P<name>...)")
