@@ -11,13 +11,13 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import regex
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
-
-_Found = TypeVar("_Found")
 
 NAME: Final = "shipped"
 """Under which its vectors are stored; other weights need another name."""
@@ -80,7 +78,7 @@ class Encoder:
         self._folder = folder
         self._cached_texts = cached_texts
         self._known: OrderedDict[bytes, Vector] = OrderedDict()
-        self._pieces: OrderedDict[bytes, Pieces] = OrderedDict()
+        self._read = lru_cache(maxsize=CACHED_PIECES)(self._read_anew)
         self._reader: _Reader | None = None
         self._lock = Lock()
 
@@ -104,8 +102,7 @@ class Encoder:
 
     def pieces(self, text: str) -> Pieces:
         """Return the word pieces of a text. Raises EncoderError when it is unavailable."""
-        key = _key(text)
-        return self._kept(self._pieces, key) or self._read(text, key)[1]
+        return self._read(text)[1]
 
     def _part(self, text: str, whole: str) -> "Vector | None":
         import numpy as np
@@ -124,33 +121,25 @@ class Encoder:
 
     def _vector(self, text: str) -> "Vector":
         key = _key(text)
-        known = self._kept(self._known, key)
-        return self._read(text, key)[0] if known is None else known
+        with self._lock:
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+        return self._read(text)[0]
 
-    def _read(self, text: str, key: bytes) -> tuple["Vector", Pieces]:
+    def _read_anew(self, text: str) -> tuple["Vector", Pieces]:
         vector, pieces = self._loaded()(text)
         with self._lock:
-            _keep(self._known, key, vector, self._cached_texts)
-            _keep(self._pieces, key, pieces, CACHED_PIECES)
+            self._known[_key(text)] = vector
+            if len(self._known) > self._cached_texts:
+                self._known.popitem(last=False)
         return vector, pieces
-
-    def _kept(self, texts: OrderedDict[bytes, _Found], key: bytes) -> _Found | None:
-        with self._lock:
-            if key in texts:
-                texts.move_to_end(key)
-            return texts.get(key)
 
     def _loaded(self) -> "_Reader":
         with self._lock:
             if self._reader is None:
                 self._reader = _Reader(self._folder)
             return self._reader
-
-
-def _keep(texts: OrderedDict[bytes, _Found], key: bytes, found: _Found, most: int) -> None:
-    texts[key] = found
-    if len(texts) > most:
-        texts.popitem(last=False)
 
 
 def _key(text: str) -> bytes:

@@ -29,7 +29,9 @@ REACH: Final = 3
 _WORDS: Final = table("symptoms")
 _FAULTS: Final = _WORDS["bad"] | _WORDS["unfit"] | _WORDS["trouble"]
 _DENYING: Final = cc.NEGATIONS | {"no", "nothing", "none", "neither", "cannot", "n't", "nt"}
-_CHOICE: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.I)
+CHOICE: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.I)
+"""Where one thing is set against another: "tabs, not spaces"."""
+
 _ENDED: Final = frozenset({"anymore", "more", "longer", "gone"})
 """With a fault they are good news: "no longer crashes", "the error is gone"."""
 _STOPPED: Final = frozenset({"stops", "stopped"})
@@ -66,7 +68,7 @@ def _statements(analysis: Analysis) -> list[Part]:
         return []
     if any(one.lemma == "look" and two.lower == "like" for one, two in pairwise(said)):
         return []  # "it looks like the build is broken": and what now
-    if _CHOICE.search(analysis.text) and not any(word.pos in {"VERB", "AUX"} for word in said):
+    if CHOICE.search(analysis.text) and not any(word.pos in {"VERB", "AUX"} for word in said):
         return []  # "tabs, not spaces"
     parts = list(_parts(analysis))
     return [] if any(map(_asks, parts)) else parts
@@ -118,7 +120,8 @@ def _reports(part: Part, *, plain: bool) -> bool:
     if not at:
         return _names_fault(part)
     verbal = any(word.pos in {"VERB", "AUX"} for word in part)
-    if not verbal and (part[0].pos, part[1].pos)[part[0].pos == "ADJ"] == "ADP":
+    opening = part[1] if part[0].pos == "ADJ" else part[0]
+    if opening.pos == "ADP" and not verbal:
         return False  # "for 10 minutes", "same for the orders table"
     subject = part[:at]
     said_of = {subject[0].lower, subject[-1].lower}

@@ -187,8 +187,10 @@ def _adds(scene: Scene, moment: Moment, slot: Slot | None, fragment: Fragment) -
     was done to another thing with such a determiner.
     """
     named = fragment.mention
-    if _EXPLICIT.search(scene.analysis.text) or slot is None or named is None or fragment.prep:
-        return _EXPLICIT.search(scene.analysis.text) is not None
+    if _EXPLICIT.search(scene.analysis.text):
+        return True
+    if slot is None or named is None or fragment.prep:
+        return False
     if not named.determiner and named.number == "sg":
         return False
     old = moment.analysis.text[slot.start : slot.end]
@@ -409,8 +411,9 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     match = cued(rule, text)
     asks = text.rstrip().endswith("?") or any(c.mood == "question" for c in scene.analysis.clauses)
     plain = match is not None and not rule.render.text and match["ref"].lower().startswith("do ")
-    deed = _deed(scene, agreed=_AGREED.fullmatch(text) is not None) if plain else ""
-    if match is not None and deed and (asks or _AGREED.fullmatch(text)):
+    agreed = match is not None and match[0] == text  # the cue that takes the whole message
+    deed = _deed(scene, agreed=agreed) if plain else ""
+    if match is not None and deed and (asks or agreed):
         yield written(scene, rule, match.span("ref"), deed, bare_text(deed))
         return
     if question is None or match is None or not asks or covered(rule, text, *match.span("ref")):
@@ -447,11 +450,6 @@ DEED_WORDS: Final = 12
 _PROPOSED: Final = re.compile(
     r"(?:(?:so|ok|okay|hey|and|hm+)[\s,]+)*(?:(?:could|can|should|shall) we|(?:could|can) you)"
     r"\s+(?:please |also |maybe )*(?=[a-z])(?!(?:be|have|get|see|know|go|ask|tell|show|explain)\b)",
-    re.I,
-)
-_AGREED: Final = re.compile(
-    r"\W*(?:(?:yes|yeah|yep|ok|okay|sure|great|good|fine|please|then|let's|lets|just|go ahead and)"
-    r"[\s,.!:-]+)*do (?:it|that|this)(?:\s+(?:please|pls|then|now))*\W*",
     re.I,
 )
 

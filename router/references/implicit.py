@@ -10,6 +10,7 @@ from kds.brain.turn import Edit, Reference
 from kds.router.discourse.history import Moment
 from kds.router.discourse.mentions import Mention
 from kds.router.discourse.reply import as_command, closing_sentence, prose, without_purpose
+from kds.router.discourse.symptoms import CHOICE
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_comparative, readings
@@ -40,7 +41,6 @@ _OF_THE: Final = 2
 """Words between a part and its owner."""
 _CLAUSAL: Final = frozenset({"VERB", "AUX", "PRON", "SCONJ"})
 _ARTICLE: Final = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
-_CONTRASTED: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.IGNORECASE)
 _UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "worse"})
 """Comparatives that say when, or of what, and not how the thing is to be."""
 
@@ -221,7 +221,7 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
     for moment in reversed(told):
         said = re.search(rf"(?<![\w-]){front}{old}(?![\w-])", moment.expanded, re.IGNORECASE)
         first, stop = said.span() if said is not None else _place(moment, governed)
-        if first < 0 or _CONTRASTED.search(moment.expanded):
+        if first < 0 or CHOICE.search(moment.expanded):
             continue  # nor a contrast put right again: "40, not 30" behind "30 rows, not 20"
         if said is not None and not governed and said["article"] and not article:
             return  # "checkboxes instead of a dropdown": another form of phrase
