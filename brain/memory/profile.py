@@ -123,7 +123,7 @@ class ProfileTable:
             self._log(connection, "revoked", "")
             self.database.count(connection, "scrub_due")
             consent = _consent(connection)
-        self.database.wipe(set_aside_too=True)
+        self.database.wipe()
         return consent
 
     @property

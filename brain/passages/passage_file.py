@@ -7,21 +7,18 @@ again on the spot, and the call that found it is repeated.
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import StoreError
 from kds.brain.passages.store import PassageStore, Weights, backfill, ids_within
 from kds.brain.passages.values import Scores
 from kds.brain.store import maintenance
 from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.migrations import FileKind, version_of
-from kds.brain.store.sqlite import TIMEOUT_S, Database
-from kds.brain.store.sqlite_files import all_files, size_of
+from kds.brain.store.sqlite import TIMEOUT_S, Database, all_files
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
@@ -182,8 +179,6 @@ class PassageFile(PassageStore):
     @healing
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
-        with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
-            self.database.mend()
         with self.database.read() as connection:
             counts = {word: [self._frequency(connection, one) for one in self._forms(word)]
                       for word in words}  # fmt: skip
@@ -222,7 +217,7 @@ class PassageFile(PassageStore):
         return VectorSearch(self.database)
 
     def _room(self, connection: Any) -> tuple[int, int]:
-        return sum(map(size_of, all_files(self.path))), version_of(connection)
+        return sum(path.stat().st_size for path in all_files(self.path)), version_of(connection)
 
     def check(self) -> Check:
         """Examine the whole store; changes nothing."""

@@ -62,10 +62,10 @@ class Engine(Protocol):
     def count(self, connection: Connection, *what: Count) -> None:
         """Count up in a file, within the transaction; a server needs none of it."""
 
-    def wipe(self, *, set_aside_too: bool = False) -> None:
+    def wipe(self) -> None:
         """Remove the bytes of what was deleted; a server does so by itself."""
 
-    def mend(self, error: StoreError | None = None) -> bool:
-        """Make the search index of a file anew if it is damaged, as ``error`` or a look at it says;
-        tells whether it was."""
+    def mend(self, error: StoreError) -> bool:
+        """Make the search index of a file anew if ``error`` says that it is damaged; tells whether
+        it was."""
         ...

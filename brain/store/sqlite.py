@@ -9,8 +9,9 @@ Within the process a lock keeps writers in line; between processes SQLite's own 
 NORMAL would lose the last messages when the power goes, though not when the process is killed.
 
 Connections hold for one process and one file. After a fork, or when the file was replaced (set
-aside by another process, restored from a copy), new ones are made. An ordinary start finds a
-present file and takes no lock; it is made, examined and migrated by one process at a time.
+aside, restored from a copy), new ones are made. An ordinary start finds a present file and takes no
+lock; it is made and migrated by one process at a time. A file that is damaged, or not ours, is
+refused and stays as it is.
 
 SQLite deletes by marking space as free, and its log keeps old pages. After a deletion the index
 is written anew (it keeps the words of what was deleted until then), the whole file too, and the
@@ -18,16 +19,18 @@ log is written back and emptied. A count in the file says that this is due, rais
 deletion itself: a process that dies in between leaves it to the next one.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.files import PrivateFile, may_write
+from kds.brain.files import PRIVATE, PrivateFile, failure, may_write
 from kds.brain.store.columns import DamagedRowError
 from kds.brain.store.engine import Connection, Count
 from kds.brain.store.migrations import (
@@ -39,19 +42,6 @@ from kds.brain.store.migrations import (
     remake_indexes,
     trust,
     version_of,
-)
-from kds.brain.store.sqlite_files import (
-    back_up,
-    backups,
-    clear_suspect,
-    has_journal,
-    identity,
-    is_suspect,
-    make_private,
-    mark_suspect,
-    set_aside,
-    set_aside_files,
-    set_journal_aside,
 )
 from kds.brain.timeouts import Deadline
 
@@ -71,6 +61,7 @@ _ALWAYS: Final = (
 )
 
 _KEPT: Final = "nothing that was stored is lost"
+_MOVE: Final = "put a copy of it back, or move it away: {what} begins anew then"
 
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: (
@@ -92,14 +83,8 @@ _REASONS: Final = {
         "the disk could not be read or written",
         f"see whether the disk is full or failing; {_KEPT} unless the disk is damaged",
     ),
-    sqlite3.SQLITE_CORRUPT: (
-        "the file is damaged",
-        "open {what} again: it is examined then, and set aside if it is past repair",
-    ),
-    sqlite3.SQLITE_NOTADB: (
-        "the file is not a database",
-        "open {what} again: a damaged file is set aside and a new one begun",
-    ),
+    sqlite3.SQLITE_CORRUPT: ("the file is damaged", _MOVE),
+    sqlite3.SQLITE_NOTADB: ("the file is damaged: it is not a database", _MOVE),
 }
 
 
@@ -130,8 +115,6 @@ class Database:
         self._outdated: list[sqlite3.Connection] = []
         self._durable = True
         self._closed = False
-        self._schema: int | None = None
-        """SQLite's count of changes to the definitions, when they were last looked at."""
         self._open()
 
     @property
@@ -181,9 +164,6 @@ class Database:
             generation = self.generation
             connection = self._take()
             try:
-                if _schema_of(connection) != self._schema:
-                    with self.exclusive():
-                        pass  # which makes anew what was dropped
                 connection.execute("BEGIN")
                 yield connection
             finally:
@@ -201,18 +181,16 @@ class Database:
         )
         connection.executemany(query, [(one,) for one in what])
 
-    def wipe(self, *, set_aside_too: bool = False, timeout_s: float | None = None) -> None:
+    def wipe(self, *, timeout_s: float | None = None) -> None:
         """Remove the bytes of everything that was deleted from every file of the store.
 
-        The copies that migrations made go whole; damaged files that were set aside only when asked:
-        they may be the user's only copy.
+        The copies that migrations made go whole.
 
         Raises StoreError when another process reads the old state all the time; it stays due.
         """
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         with PrivateFile(self.path).locked(timeout_s=limit_s):
-            aside = set_aside_files(self.path) if set_aside_too else ()
-            for copy in (*backups(self.path), *aside):
+            for copy in backups(self.path):
                 PrivateFile(copy).remove()
             if (due := self._wipes_due()) is None:  # another process did it in the meantime
                 return
@@ -250,40 +228,19 @@ class Database:
         with self.exclusive() as connection:
             self._remake_indexes(connection)
 
-    def mend(self, error: StoreError | None = None) -> bool:
-        """Make the search index anew if it is damaged; tells whether it was.
-
-        ``error`` is one that may say so. A file that is damaged itself stays as it is: the next
-        start sets it aside.
-        """
-        damaged = is_damage(error.__cause__) if error else not self._index_answers()
-        if not damaged:
+    def mend(self, error: StoreError) -> bool:
+        """Make the search index anew if ``error`` says that it is damaged or missing; tells
+        whether it was. A file that is damaged itself stays as it is."""
+        cause, parts = error.__cause__, (*self.kind.indexes, *self.kind.vocabularies)
+        missing = "no such" in str(cause) and any(one in str(cause) for one in parts)
+        if not (missing or is_damage(cause)):
             return False
         with self.exclusive() as connection:
             if not is_file_sound(connection):
                 return False
             self._remake_indexes(connection)
-        clear_suspect(self.path)
         self._warn("the search index was damaged and has been made anew")
         return True
-
-    def _index_answers(self) -> bool:
-        """Tell whether each index has words, and the first and the last of its texts.
-
-        It costs a tenth of a millisecond, and tells of an index that was emptied or cut off, which
-        SQLite (3.40) may find in order. `maintenance.check` compares all.
-        """
-        query = (
-            "SELECT (SELECT rowid FROM {0} ORDER BY rowid LIMIT 1) IS "
-            "(SELECT min(id) FROM {0}_docsize) "
-            "AND (SELECT rowid FROM {0} ORDER BY rowid DESC LIMIT 1) IS "
-            "(SELECT max(id) FROM {0}_docsize) "
-            "AND (EXISTS (SELECT 1 FROM {0}_idx) OR NOT EXISTS "
-            "(SELECT 1 FROM {0}_docsize WHERE sz <> zeroblob(length(sz))))"  # "..." has no words
-        )
-        with self.read() as connection:
-            rows = (connection.execute(query.format(one)).fetchone() for one in self.kind.indexes)
-            return all(row[0] for row in rows)
 
     def _remake_indexes(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -306,11 +263,6 @@ class Database:
         self._close_outdated()
         if self._writer is None:
             self._writer, self._durable = self._connect(), True
-        # Another program may have dropped a search index while the file was open.
-        if _schema_of(self._writer) != self._schema:
-            if self._schema is not None:
-                self._complete(self._writer)
-            self._schema = _schema_of(self._writer)
         return self._writer
 
     def _take(self) -> sqlite3.Connection:
@@ -343,94 +295,66 @@ class Database:
 
     def _open(self) -> None:
         """See that the file has the present schema; one that cannot have it stays as it was."""
-        if self.path.is_symlink():  # somebody else's file must not be taken for ours
+        path = self.path
+        if path.is_symlink():  # somebody else's file must not be taken for ours
             hint = "replace the link by the file, or set KDS_HOME to the workspace it points to"
             raise self._refusal("it is a symbolic link", hint)
-        if self.path.exists() and not (self.path.stat().st_mode & 0o222 and may_write(self.path)):
+        if path.exists() and not (path.stat().st_mode & 0o222 and may_write(path)):
             raise self._refusal("{what} is read-only", "give yourself permission to write it")
-        if not self.path.parent.is_dir():
-            hint = f"make the folder {self.path.parent}"
+        if not path.parent.is_dir():
+            hint = f"make the folder {path.parent}"
             raise self._refusal("its folder does not exist", hint)
         if not self._is_present():
-            with PrivateFile(self.path).locked(timeout_s=self.timeout_s):
+            with PrivateFile(path).locked(timeout_s=self.timeout_s):
                 self._set_journal_aside()
-                self._set_damage_aside()
-                make_private(self.path)
+                if not path.exists() and os.path.lexists(f"{path}-wal"):
+                    raise self._refusal(f"its log is there, {path.name} is gone", _MOVE)
+                make_private(path)
                 try:
                     self._migrate()
                 except sqlite3.Error as error:
-                    raise store_error(error, self.path, self.kind) from error
-        self._identity = identity(self.path)
-        self._schema = None
+                    raise store_error(error, path, self.kind) from error
+        self._identity = identity(path)
+
+    def _set_journal_aside(self) -> None:
+        """Set a rollback journal aside, which KDS does not leave: SQLite plays one back, and then
+        deletes whatever file its end names."""
+        if os.path.lexists(journal := f"{self.path}-journal"):
+            aside = Path(journal).rename(f"{self.path}.bad-{os.urandom(3).hex()}.journal")
+            self._warn(f"a rollback journal lay beside the file of {{what}}; it is now {aside}")
 
     def _is_present(self) -> bool:
-        path = self.path
-        if not path.is_file() or is_suspect(path) or has_journal(path):
+        if not self.path.is_file() or os.path.lexists(f"{self.path}-journal"):
             return False
-        make_private(path)
+        make_private(self.path)
         try:
             with closing(self._untrusted(timeout_s=1.0)) as connection:
                 connection.execute("BEGIN")  # one state of a file that another process is making
-                refuse_foreign(connection, path, self.kind)
+                refuse_foreign(connection, self.path, self.kind)
                 current = version_of(connection) == len(self.kind.migrations)
                 return current and is_ours(connection, self.kind)
         except sqlite3.Error:  # whatever it is, it is found again under the lock
             return False
 
-    def _set_journal_aside(self) -> None:
-        """Set a foreign rollback journal aside before SQLite can see it."""
-        if aside := set_journal_aside(self.path, self.clock()):
-            what = "a rollback journal that KDS did not make lay beside the file of {what}"
-            self._warn(f"{what}; it is kept as {aside.name}")
-
-    def _set_damage_aside(self) -> None:
-        """Set a damaged file aside, and a log whose file is gone."""
-        path = self.path
-        if not path.exists():
-            if not path.with_name(f"{path.name}-wal").exists():
-                return
-            found = "the file of {what} was gone"
-        elif self._is_sound():
-            clear_suspect(path)
-            return
-        else:
-            found = "{what} was damaged, or not made by KDS"
-        target = set_aside(path, self.clock())
-        clear_suspect(path)
-        self._warn(f"{found}; what was left is kept as {target.name}, and a new one was begun")
-
-    def _is_sound(self) -> bool:
-        try:
-            with closing(self._untrusted()) as connection:
-                refuse_foreign(connection, self.path, self.kind)
-                if not (is_ours(connection, self.kind) or lacks_indexes(connection, self.kind)):
-                    return False
-                return not is_suspect(self.path) or is_file_sound(connection)
-        except sqlite3.Error as error:
-            if is_damage(error):
-                return False
-            raise store_error(error, self.path, self.kind) from error
-
     def _migrate(self) -> None:
         with closing(self._untrusted()) as connection:
             refuse_foreign(connection, self.path, self.kind)
             version = version_of(connection)
+            if lacks_indexes(connection, self.kind):  # what they were made of is all there
+                trust(connection)
+                self._remake_indexes(connection)
+                self._warn("a search index of {what} was missing and has been made anew")
+            if not is_ours(connection, self.kind):
+                raise self._refusal("it was damaged, or not made by KDS", _MOVE)
             if version == len(self.kind.migrations):
-                self._complete(connection)
                 return
-            trust(connection)  # it was looked at before
+            trust(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
             copy = back_up(connection, self.path, version, self.clock()) if version else None
             migrate(connection, self.kind.migrations)
         if copy is not None:
             self._warn(f"{{what}} was brought up to date; the earlier one is kept as {copy.name}")
-
-    def _complete(self, connection: sqlite3.Connection) -> None:
-        """Make the indexes anew that somebody has dropped: what they were made of is all there."""
-        if lacks_indexes(connection, self.kind):
-            self._remake_indexes(connection)
-            self._warn("a search index of {what} was missing and has been made anew")
 
     def _untrusted(self, *, timeout_s: float | None = None) -> sqlite3.Connection:
         """Open the file, which must exist: SQLite would make it readable for everybody.
@@ -479,16 +403,14 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            if is_damage(error):
-                mark_suspect(self.path)
             raise store_error(error, self.path, self.kind) from error
 
     def _warn(self, text: str) -> None:
         self.warnings += (text.replace("{what}", self.kind.what),)
 
     def _refusal(self, message: str, hint: str) -> StoreError:
-        told = message.replace("{what}", self.kind.what)
-        return StoreError(told, where=self.place, hint=hint)
+        told, way = (text.replace("{what}", self.kind.what) for text in (message, hint))
+        return StoreError(told, where=self.place, hint=way)
 
 
 def is_file_sound(connection: sqlite3.Connection) -> bool:
@@ -511,11 +433,6 @@ def _empty_log(connection: sqlite3.Connection) -> bool:
     return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
-def _schema_of(connection: sqlite3.Connection) -> int:
-    """Return SQLite's count of changes to the definitions in the file."""
-    return int(connection.execute("PRAGMA schema_version").fetchone()[0])
-
-
 def is_damage(error: BaseException | None) -> bool:
     """Tell whether an error says that the file is damaged, or only the search index in it.
 
@@ -533,8 +450,7 @@ def store_error(error: sqlite3.Error, path: Path, kind: FileKind) -> StoreError:
     elif code in _REASONS:
         message, hint = _REASONS[code]
     elif isinstance(error, DamagedRowError) or "Could not decode to UTF-8" in str(error):
-        message = f"a row of {{what}} is damaged: {error}"
-        hint = f"put a copy of {path.name} back, or move it away: {{what}} begins anew then"
+        message, hint = f"a row of {{what}} is damaged: {error}", _MOVE
     elif "no such module: fts5" in str(error):
         message = f"SQLite {sqlite3.sqlite_version} of this Python was built without FTS5"
         hint = "use a Python whose sqlite3 has FTS5: those of python.org, uv, conda and Debian do"
@@ -545,3 +461,49 @@ def store_error(error: sqlite3.Error, path: Path, kind: FileKind) -> StoreError:
         hint = f"see the reason above; `{kind.rebuild}` examines the whole file"
     message, hint = (text.replace("{what}", kind.what) for text in (message, hint))
     return StoreError(message, where=str(path), hint=hint)
+
+
+_BACKUP: Final = ".backup-"
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file with mode 0600 if there is none; SQLite's companions take its mode."""
+    if not (path.is_file() and path.stat().st_mode & 0o777 == PRIVATE):
+        PrivateFile(path).append(b"")
+
+
+def back_up(connection: sqlite3.Connection, path: Path, version: int, now: datetime) -> Path:
+    """Copy the whole database, private, before a migration; returns the copy's path."""
+    target = path.with_name(f"{path.name}{_BACKUP}v{version}-{now:%Y%m%dT%H%M%SZ}")
+    beside = path.with_name(f".{target.name}.tmp")
+    PrivateFile(beside).remove()
+    PrivateFile(beside).append(b"")
+    try:
+        with closing(sqlite3.connect(beside)) as copy:
+            connection.backup(copy)
+        beside.replace(target)
+    except OSError as error:
+        raise failure("back up", path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return target
+
+
+def backups(path: Path) -> tuple[Path, ...]:
+    """Return the copies that migrations made, oldest first."""
+    return tuple(sorted(path.parent.glob(f"{path.name}{_BACKUP}*")))
+
+
+def all_files(path: Path) -> tuple[Path, ...]:
+    """Return every file of the store that exists: database, companions, copies."""
+    own = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
+    return (*filter(Path.exists, own), *backups(path))
+
+
+def identity(path: Path) -> tuple[int, int, int]:
+    """Say which process sees which file: connections hold for one of these only."""
+    try:
+        status = path.stat()
+    except OSError:
+        return os.getpid(), 0, 0
+    return os.getpid(), status.st_dev, status.st_ino

@@ -111,10 +111,10 @@ class Tenancy:
     def count(self, connection: Connection, *what: Count) -> None:
         """Nothing to do: nobody keeps vectors of a server, which reuses the space by itself."""
 
-    def wipe(self, *, set_aside_too: bool = False) -> None:
+    def wipe(self) -> None:
         """Nothing to do: `count` says why."""
 
-    def mend(self, error: StoreError | None = None) -> bool:
+    def mend(self, error: StoreError) -> bool:
         """Nothing to do: a server looks after its indexes."""
         return False
 

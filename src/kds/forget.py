@@ -22,7 +22,6 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import PRIVATE, PrivateFile, failure, make_private_folder
 from kds.brain.store.migrations import trust
-from kds.brain.store.sqlite_files import set_journal_aside
 from kds.brain.workspace import Workspace, shared_database
 
 _DATABASE: Final = r"(-journal|-wal|-shm|\.suspect|\.(bad|backup)-[\w.-]+)?"
@@ -229,7 +228,8 @@ def _held(path: Path) -> Iterator[None]:
     with ExitStack() as stack:
         if path.name in _DATABASES and path.exists():
             stack.enter_context(PrivateFile(path).locked(timeout_s=_LOCK_TIMEOUT_S))
-            set_journal_aside(path, utc_now())
+            # KDS makes no rollback journal; SQLite deletes the files that one names.
+            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
             connection = stack.enter_context(closing(_connected(path)))
             try:
                 connection.execute("BEGIN IMMEDIATE")

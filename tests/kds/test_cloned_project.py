@@ -77,17 +77,13 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("sql", HOSTILE)
-def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sql: str) -> None:
+def test_a_database_with_what_kds_did_not_make_is_refused(place: Workspace, sql: str) -> None:
     path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(sql)
-    with SqliteStore(path) as store:
-        assert "not made by KDS" in " ".join(store.take_warnings())
-        session = store.create_session()
-        store.append(session.id, "user", "Make it purple")
-        assert store.stats().messages == 1
-    assert list(place.brain.glob(f"{SqliteStore.file_name}.bad-*"))
+    with pytest.raises(StoreError, match="not made by KDS"):
+        SqliteStore(path)
 
 
 def journal_that_names(victim: Path, database: bytes) -> bytes:

@@ -33,8 +33,7 @@ from kds.brain.passages.values import Role
 from kds.brain.settings import Settings
 from kds.brain.store.engine import Engine
 from kds.brain.store.migrations import FileKind
-from kds.brain.store.sqlite import Database
-from kds.brain.store.sqlite_files import all_files
+from kds.brain.store.sqlite import Database, all_files
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
 from kds.brain.workspace import SharedDatabase
 from kds.transcripts.formats import About
