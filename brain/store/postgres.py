@@ -172,12 +172,6 @@ class Server:
             if held is not None:
                 held[begin] = stack.pop_all(), connection
 
-    @contextmanager
-    def alone(self) -> Iterator[PgConnection]:
-        """Lend a connection of its own, whose statements are transactions and take their time."""
-        with self.translated(), self.driver.connect(self._url, **self._options) as connection:
-            yield connection
-
     def _commit(self, connection: PgConnection, pipeline: "psycopg.Pipeline | None") -> None:
         """Commit. When the time for a standby's word is up, the server says so in a warning, and
         calls it done: lost along with it, it was acknowledged for nothing. Raises OutageError."""

@@ -1,4 +1,4 @@
-"""The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
+"""The tables on a server: made, changed step by step, and examined. Their SQL is in `schema/`.
 
 Conversations have the schema ``kds``; documents, whose tables share names with theirs, and what is
 known of assistants' sessions have one each. They are the tables of a file
@@ -11,7 +11,7 @@ with a tenant in every row, so that the same SQL runs on both. What keeps tenant
 - the functions of `schema/passages.sql` read past the policies, because an index on words cannot be
   used under them (``@@`` is not leakproof): they name the tenant themselves, and return numbers
   only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search;
-- the policies bind the owner of the tables, too, once the roles below are there (`protect`).
+- the policies bind the owner of the tables, too, once the roles below are there (`_protect`).
 
 The login roles that an administrator makes are members of ``kds_service`` (acts for people, and may
 ask whose a token is) or of ``kds_tokens`` (makes and ends tokens, reads the audit log).
@@ -21,9 +21,6 @@ Where these roles cannot be made, one role does everything, as before.
 Services of the version before go on serving during an upgrade: steps add, they do not take away.
 """
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -48,41 +45,20 @@ ROLE: Final = _sql("role")
 """Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
 its database's, so that of another one may make the role at the same moment."""
 
-_SAMPLE: Final = {
-    "sampled_from": 20_000,
-    "places": 20,
-    "from_each": 50,
-    "enough": 10,
-    "counted": 400,
-    "certain": 2000,
-}
-"""Of more passages than the first, so many from so many places say how common a word is. Those
-which not ``enough`` of them have are counted up to a number, unless more is ``certain``: of a word
-that 400 of a million have, one sample of 126 has three."""
-
-STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (_sql("conversations"), _sql("passages", schema="kds"), _sql("own_rows", schema="kds")),
-    (
+STEPS: Final = {
+    12: (
+        _sql("conversations"),
+        _sql("passages", schema="kds"),
         _sql("documents"),
-        *(_sql(name, schema="kds_documents") for name in ("passages", "own_rows")),
-    ),
-    tuple(
-        _sql(name, schema=schema)
-        for schema in ("kds", "kds_documents")
-        for name in ("common_words", "own_rows")
-    ),
-    (_sql("kept_texts"), _sql("own_rows", schema="kds")),
-    (_sql("conversation_vectors"), _sql("own_rows", schema="kds")),
-    (_sql("details"),),
-    (),  # stood for INDEXES
-    (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
-    (_sql("team"),),
-    (),  # an earlier _sql("recall")
-    ("TRUNCATE kds.context_entry",),  # contexts are texts
-    (_sql("recall", large_share=0.5, **_SAMPLE),),
-)
-"""Only ever added to at the end: a step that a server has had stays as it is. Functions that search
-are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""
+        _sql("passages", schema="kds_documents"),
+        *map(_sql, ("assistants", "team", "recall")),
+        *(_sql("own_rows", schema=one) for one in ("kds", "kds_documents", "kds_assistants")),
+    )
+}
+"""Version -> what makes it of the one before; the first makes all tables. Only ever added to at the
+end: a step that a server has had stays as it is."""
+
+FIRST, VERSION = min(STEPS), max(STEPS)
 
 SCHEMAS: Final = "'kds', 'kds_documents', 'kds_assistants'"
 """All that have tables with a tenant in every row."""
@@ -100,53 +76,14 @@ _BECOMES_READER: Final = (
     b"SELECT coalesce((SELECT pg_has_role(oid, 'SET') FROM pg_roles "
     b"WHERE rolname = 'kds_reader'), false)"
 )
-_TENANT_TABLES: Final = (
-    "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
-    "JOIN pg_namespace ON pg_namespace.oid = relnamespace "
-    f"WHERE nspname IN ({SCHEMAS}) AND relkind = 'r' AND attname = 'tenant'"
-)
 _UNPROTECTED: Final = (
-    f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND NOT relforcerowsecurity"
-)
-_PROTECTED: Final = f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND relforcerowsecurity"
-
-_POLICIES: Final = (
-    "SELECT format('ALTER POLICY %I ON %s USING (tenant = (SELECT kds.%s()))', polname, "
-    "pg_class.oid::regclass, CASE polname WHEN 'own' THEN 'tenant' ELSE 'shared' END) "
-    "FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid "
+    "SELECT pg_class.oid::regclass::text FROM pg_class "
+    "JOIN pg_attribute ON attrelid = pg_class.oid "
     "JOIN pg_namespace ON pg_namespace.oid = relnamespace "
-    f"WHERE nspname IN ({SCHEMAS}) AND polname IN ('own', 'shared') "
-    "AND pg_get_expr(polqual, polrelid) NOT LIKE '%SELECT%'"
+    f"WHERE nspname IN ({SCHEMAS}) AND relkind = 'r' AND attname = 'tenant' "
+    "AND NOT relforcerowsecurity"
 )
-"""Changes the row policies so that the planner does not know whose rows are asked for. Where it
-does, it takes a tenant that its statistics lack for one without rows, and reads all of them for
-each single one."""
-
-INDEXES: Final = {
-    "kds.chunk_by_tenant_id": "kds.chunk(tenant, id)",
-    **{
-        f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
-        for schema, tables in (
-            ("kds", ("embedding", "summary", "summary_vector")),
-            ("kds_documents", ("chunk", "embedding")),
-        )
-        for table in tables
-    },
-}
-"""Name -> table and columns of indexes over rows that there were before: each upgrade builds those
-that are missing, one by one, outside of any transaction, while services go on writing."""
-
-_REPLACED: Final = "kds.chunk_by_tenant"
-"""An index that another of `INDEXES` has made superfluous."""
-
-BUILDING: Final = f"SELECT pg_try_advisory_xact_lock({LOCK_SPACE}, -2)".encode()
-"""Its holder builds indexes. Others ask again: to wait within a statement would be to hold a
-snapshot, whose end the building of an index waits for."""
-
 UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"
-
-BUSY_S: Final = 0.2
-"""Between two attempts to build what another process is building."""
 
 LEAST_SERVER: Final = 160_000
 """PostgreSQL 16, as its ``server_version_num`` has it."""
@@ -159,111 +96,46 @@ def upgrade(server: Server) -> tuple[int, int]:
     """Take the steps that the database has not had; returns the version before and after.
 
     Raises StoreError when the server or pgvector is too old, when the role may not make tables,
-    or when a newer KDS made them.
+    or when a newer KDS made them, or one before the first release.
     """
-    before = after = _take_step(server)
-    while after < len(STEPS):
-        after = _take_step(server) + 1
-    with server.transaction("BEGIN") as connection:
-        owns = connection.execute(_OWNS).fetchone() == (True,)
-    if owns:  # not a service's role
-        _build_indexes(server)
-        _hide_tenant(server)
-        protect(server)
-    return before, len(STEPS)
-
-
-def _build_indexes(server: Server) -> None:
-    with _building(server), server.alone() as connection:
-        for name, columns in INDEXES.items():
-            _build_index(connection, name, columns)
-        connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_REPLACED}".encode())
-
-
-@contextmanager
-def _building(server: Server) -> Iterator[None]:
-    """Build while the block runs: nobody else does, who would wait for the same tables."""
-    while True:
-        with server.transaction("BEGIN", limit_s=inf) as guard:
-            row = guard.execute(BUILDING).fetchone()
-            if row and row[0]:
-                yield
-                return
-        time.sleep(BUSY_S)
-
-
-def _build_index(connection: PgConnection, name: str, columns: str) -> None:
-    query = b"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
-    row = connection.execute(query, (name,)).fetchone()
-    if row is not None and not row[0]:  # its building was interrupted
-        connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
-    if row is None or not row[0]:
-        index = name.partition(".")[2]
-        connection.execute(f"CREATE INDEX CONCURRENTLY {index} ON {columns}".encode())
-
-
-def _hide_tenant(server: Server) -> None:
-    """Have the planner count on a tenant of the usual size; each table is a transaction."""
-    with _building(server):
-        with server.transaction("BEGIN", limit_s=inf) as connection:
-            changes = connection.execute(_POLICIES.encode()).fetchall()
-        for (change,) in changes:
-            with server.transaction("BEGIN", limit_s=inf) as connection:
-                connection.execute(change.encode())
-
-
-def protect(server: Server) -> None:
-    """Set the roles apart, and bind the owner to the row policies, as far as the role may.
-
-    Each table is a transaction of its own, so that no service waits for two of them.
-    """
-    with _building(server):
-        with server.transaction("BEGIN", limit_s=inf) as connection:
-            connection.execute(ROLES.encode())
-            if connection.execute(_BECOMES_READER).fetchone() != (True,):
-                return  # one role for everything
-            connection.execute(_READERS.encode())
-            tables = connection.execute(_UNPROTECTED.encode()).fetchall()
-        for (name,) in tables:
-            with server.transaction("BEGIN", limit_s=inf) as connection:
-                connection.execute(
-                    f"DROP POLICY IF EXISTS reader ON {name}; "
-                    f"CREATE POLICY reader ON {name} FOR SELECT TO kds_reader USING (true); "
-                    f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY".encode()
-                )
-
-
-def _take_step(server: Server) -> int:
-    """Take one step, if there is any to take; returns how many there were before.
-
-    Each is a transaction of its own: of two tables that it would lock in another order than a
-    service does, one is free again.
-    """
-    # A step may build an index over all there is, and who comes second waits for it.
     with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
         found = connection.info.server_version
         if found < LEAST_SERVER:
             told = f"PostgreSQL {found // 10_000} is too old"
             raise StoreError(told, where=server.place, hint="use PostgreSQL 16 or newer")
         before = steps_of(connection)
-        if before > len(STEPS):
+        if before > VERSION or 0 < before < FIRST:
             raise StoreError(
-                f"a newer KDS made the tables (version {before}, this one knows {len(STEPS)})",
+                f"another KDS made the tables (version {before}, this one knows {VERSION})",
                 where=server.place,
-                hint="update KDS; nothing was touched",
+                hint="update KDS; an older database: kds memory export --all by the KDS that made "
+                "it, then import into a new one",
             )
-        if before == len(STEPS):
-            return before
         if not before:
             _prepare(connection, server.place)
         connection.execute(b"SET LOCAL search_path = kds, public")
-        if before > 1:  # a step may change rows of everybody
-            for (name,) in connection.execute(_PROTECTED.encode()).fetchall():
-                connection.execute(f"ALTER TABLE {name} NO FORCE ROW LEVEL SECURITY".encode())
-        for script in STEPS[before]:
-            connection.execute(script.encode())
-        connection.execute(b"UPDATE kds.version SET steps = %s", (before + 1,))
-    return before
+        for number, scripts in STEPS.items():
+            for script in scripts if number > before else ():
+                connection.execute(script.encode())
+        if before < VERSION:
+            connection.execute(b"UPDATE kds.version SET steps = %s", (VERSION,))
+        if connection.execute(_OWNS).fetchone() == (True,):  # not a service's role
+            _protect(connection)
+    return before, VERSION
+
+
+def _protect(connection: PgConnection) -> None:
+    """Set the roles apart, and bind the owner to the row policies, as far as the role may."""
+    connection.execute(ROLES.encode())
+    if connection.execute(_BECOMES_READER).fetchone() != (True,):
+        return  # one role for everything
+    connection.execute(_READERS.encode())
+    for (name,) in connection.execute(_UNPROTECTED.encode()).fetchall():
+        connection.execute(
+            f"DROP POLICY IF EXISTS reader ON {name}; "
+            f"CREATE POLICY reader ON {name} FOR SELECT TO kds_reader USING (true); "
+            f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY".encode()
+        )
 
 
 def require(server: Server) -> None:
@@ -273,8 +145,8 @@ def require(server: Server) -> None:
     """
     with server.transaction() as connection:
         found = steps_of(connection)
-    if found < len(STEPS):
-        older = f"the tables are older (version {found}, this KDS needs {len(STEPS)})"
+    if found < VERSION:
+        older = f"the tables are older (version {found}, this KDS needs {VERSION})"
         told = older if found else "the database has no tables of KDS"
         raise StoreError(told, where=server.place, hint="make them: kds db upgrade")
 
@@ -358,8 +230,8 @@ class ServerState:
             (bool(vector) and numbers_of(vector) < LEAST_VECTOR,
              f"pgvector {vector} is too old: use {least} or newer"),
             (not self.steps, "the database has no tables of KDS: run `kds db upgrade`"),
-            (0 < self.steps < len(STEPS),
-             f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"),
+            (0 < self.steps < VERSION,
+             f"the tables are of version {self.steps}, not {VERSION}: run `kds db upgrade`"),
             (bool(self.steps) and not self.member,
              f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"),
             (self.standby,
@@ -380,7 +252,7 @@ class ServerState:
             (bool(self.steps) and not self.services_apart,
              "one role owns the tables and serves people: give services a role of their own, a "
              "member of kds_service (kds help operations)"),
-            (self.steps > len(STEPS),
+            (self.steps > VERSION,
              f"a newer KDS made the tables (version {self.steps}): update this one soon"),
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ nobody can take one from a dump. No text of a conversation is ever in the audit 
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -16,8 +16,7 @@ from zlib import crc32
 
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
-from kds.brain.store.tenancy import MEMBER, checked_name
-from kds.brain.timeouts import leaving_time
+from kds.brain.store.tenancy import checked_name
 from kds.brain.workspace import SharedDatabase
 
 Role = Literal["member", "admin"]
@@ -27,21 +26,6 @@ PREFIX: Final = "kds_"
 """Of a token, so that scanners for secrets know it."""
 
 _TOKEN: Final = re.compile(rf"{PREFIX}([\w-]{{43}})([0-9a-f]{{8}})?", re.ASCII)
-
-LARGE: Final = (
-    "kds.embed_job", "kds.embedding", "kds.chunk", "kds.summary", "kds.message", "kds.session",
-    "kds.context_entry", "kds.metric", "kds.kept_text",
-    "kds_documents.embed_job", "kds_documents.embedding", "kds_documents.term",
-    "kds_documents.chunk", "kds_documents.section", "kds_documents.document",
-)  # fmt: skip
-"""Tables that may have many rows of a tenant, those that refer to others first; the rest goes with
-the tenant itself."""
-
-AT_ONCE: Final = 1000
-"""Rows that one transaction removes: others wait for no more than that."""
-
-LISTED: Final = 100_000
-"""Rows that are looked up at once: each search passes by all that were removed before it."""
 
 EVERYBODY: Final = "*"
 """In the place of a person: whose the documents of a project are."""
@@ -144,68 +128,19 @@ class Team:
                 connection.execute(_AUDIT, (organisation, "token revoked", person))
         return gone
 
-    def remove(
-        self,
-        organisation: str,
-        person: str,
-        *,
-        tell: Callable[[int, int], None] = lambda *_: None,
-    ) -> int:
-        """Remove a person: tokens, and every row of every project; returns how many projects.
+    def remove(self, organisation: str, person: str) -> int:
+        """Remove a person, all of it or nothing: tokens, and every row of every project; returns
+        how many projects.
 
-        The person is gone at once, and a new one of that name begins with nothing. Their rows go
-        in batches, of which others notice little; ``tell`` is told how many are gone, of about
-        how many. Ended in between, the next call goes on. The audit log keeps that it was done,
-        and the name.
+        A new one of that name begins with nothing. The audit log keeps that it was done, and the
+        name.
         """
-        names = (organisation, person)
-        with self._server.transaction() as connection:
-            whose = b" WHERE organisation = %s AND person = %s"
-            known = connection.execute(b"DELETE FROM kds.token" + whose, names).rowcount
-            # No organisation has an empty name: nobody finds these any more.
-            known += connection.execute(
-                b"UPDATE kds.tenant SET organisation = '', person = organisation || '/' || person, "
-                b"project = num::text" + whose,
-                names,
-            ).rowcount
-            left = connection.execute(
-                b"SELECT num FROM kds.tenant WHERE organisation = '' AND person = %s ORDER BY num",
-                ("/".join(names),),
-            ).fetchall()
-            if known or not left:
-                connection.execute(_AUDIT, (organisation, "person removed", person))
-        for (number,) in left:
-            self._remove_rows(number, tell)
-        return len(left)
-
-    def _remove_rows(self, number: int, tell: Callable[[int, int], None]) -> None:
-        """Remove the rows of a tenant, and the tenant."""
-        begin = (
-            f"BEGIN; SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{number}'; "
-            "SET LOCAL synchronous_commit = off"
-        )
-        with self._server.transaction(begin) as connection:
-            row = connection.execute(
-                b"SELECT coalesce(sum(message_count + chunk_count), 0)::bigint FROM kds.session"
-            ).fetchone()
-        done, total = 0, int(row[0]) if row else 0
-        for table in LARGE:
-            find = f"SELECT ctid FROM {table} WHERE tenant = {number} LIMIT {LISTED}".encode()
-            some = f"DELETE FROM {table} WHERE ctid = ANY(%s::text[]::tid[])".encode()
-            rows: list[tuple[str]] = [("",)]
-            while rows:
-                with self._server.transaction(begin, limit_s=inf) as connection:
-                    rows = connection.execute(find).fetchall()
-                for at in range(0, len(rows), AT_ONCE):
-                    places = [place for (place,) in rows[at : at + AT_ONCE]]
-                    with (
-                        leaving_time(),
-                        self._server.transaction(begin, limit_s=inf) as connection,
-                    ):
-                        done += connection.execute(some, (places,)).rowcount
-                    tell(done, max(done, total))
+        names, whose = (organisation, person), b" WHERE organisation = %s AND person = %s"
         with self._server.transaction("BEGIN", limit_s=inf) as connection:
-            connection.execute(b"DELETE FROM kds.tenant WHERE num = %s", (number,))
+            connection.execute(b"DELETE FROM kds.token" + whose, names)
+            gone = connection.execute(b"DELETE FROM kds.tenant" + whose, names).rowcount
+            connection.execute(_AUDIT, (organisation, "person removed", person))
+        return gone
 
     def audit(self, organisation: str | None = None, *, limit: int = 100) -> Sequence[AuditEntry]:
         """Return the last entries of the audit log, the newest first."""

@@ -58,6 +58,7 @@ CREATE TABLE kds.message(
   content text NOT NULL,
   at bigint NOT NULL,
   tokens int NOT NULL,
+  details text,
   UNIQUE(tenant, id),
   UNIQUE(session_num, seq)
 );
@@ -78,8 +79,10 @@ CREATE TABLE kds.chunk(
 );
 CREATE INDEX chunk_by_message ON kds.chunk(message_num);
 CREATE INDEX chunk_words ON kds.chunk USING gin(words);
+CREATE INDEX chunk_by_tenant_id ON kds.chunk(tenant, id);
 CREATE VIEW kds.chunk_text WITH (security_invoker = true) AS
-SELECT chunk.id, chunk.header, substr(message.content, chunk.start + 1, chunk.length) AS body
+SELECT chunk.id, chunk.header, substr(message.content, chunk.start + 1, chunk.length) AS body,
+  '' AS context, chunk.idents
 FROM kds.chunk JOIN kds.message ON message.num = chunk.message_num;
 GRANT SELECT ON kds.chunk_text TO kds_member;
 
@@ -95,6 +98,7 @@ CREATE TABLE kds.summary(
   words tsvector NOT NULL DEFAULT ''
 );
 CREATE INDEX summary_by_session ON kds.summary(session_num, num);
+CREATE INDEX summary_by_tenant ON kds.summary(tenant);
 
 CREATE TABLE kds.entity_memory(
   {owned},
@@ -140,36 +144,27 @@ CREATE TABLE kds.metric(
 );
 CREATE INDEX metric_by_time ON kds.metric(tenant, at);
 
-CREATE TABLE kds.item(
-  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE kds.profile_vector(
   {owned},
-  namespace text COLLATE "C" NOT NULL,
-  key text COLLATE "C" NOT NULL,
-  value text NOT NULL,
-  created_at bigint NOT NULL,
-  updated_at bigint NOT NULL,
-  lifetime bigint,
-  expires_at bigint,
-  UNIQUE(tenant, namespace, key)
+  model text COLLATE "C" NOT NULL,
+  field text COLLATE "C" NOT NULL,
+  f16 bytea NOT NULL,
+  PRIMARY KEY(tenant, model, field)
 );
-CREATE TABLE kds.item_text(
-  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE kds.summary_vector(
+  summary_num bigint NOT NULL REFERENCES kds.summary ON DELETE CASCADE,
   {owned},
-  item_num bigint NOT NULL REFERENCES kds.item ON DELETE CASCADE,
-  text text NOT NULL,
-  model text,
-  f16 bytea,
-  words tsvector NOT NULL DEFAULT ''
+  model text COLLATE "C" NOT NULL,
+  f16 bytea NOT NULL,
+  PRIMARY KEY(summary_num, tenant)
 );
-CREATE INDEX item_text_by_item ON kds.item_text(item_num);
+CREATE INDEX summary_vector_by_tenant ON kds.summary_vector(tenant);
 
-CREATE TABLE kds.context_entry(
-  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE kds.kept_text(
   {owned},
-  conversation text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  content text NOT NULL,
   at bigint NOT NULL,
-  line text NOT NULL,
-  UNIQUE(tenant, id)
+  mark bigint GENERATED ALWAYS AS IDENTITY,
+  PRIMARY KEY(tenant, name)
 );
-CREATE INDEX context_entry_by_conversation ON kds.context_entry(tenant, conversation, num);

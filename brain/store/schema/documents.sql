@@ -17,6 +17,7 @@ CREATE TABLE kds_documents.document(
   chunk_count int NOT NULL,
   token_count bigint NOT NULL,
   word_count bigint NOT NULL DEFAULT 0,
+  added_by text DEFAULT nullif(current_setting('kds.person', true), ''),
   UNIQUE(tenant, id)
 );
 CREATE VIEW kds_documents.session WITH (security_invoker = true) AS
@@ -63,6 +64,7 @@ CREATE TABLE kds_documents.chunk(
   words tsvector NOT NULL DEFAULT ''
 );
 CREATE INDEX chunk_by_section ON kds_documents.chunk(section_num);
+CREATE INDEX chunk_by_tenant ON kds_documents.chunk(tenant);
 CREATE INDEX chunk_words ON kds_documents.chunk USING gin(words);
 
 CREATE TABLE kds_documents.term(

@@ -15,6 +15,7 @@ CREATE TABLE {schema}.embedding(
   PRIMARY KEY(chunk_id, model_num)
 );
 CREATE INDEX embedding_by_model ON {schema}.embedding(model_num);
+CREATE INDEX embedding_by_tenant ON {schema}.embedding(tenant);
 CREATE TABLE {schema}.embed_job(
   chunk_id bigint PRIMARY KEY REFERENCES {schema}.chunk ON DELETE CASCADE,
   {owned},
@@ -22,7 +23,7 @@ CREATE TABLE {schema}.embed_job(
   next_at bigint,
   error text
 );
-CREATE INDEX embed_job_by_time ON {schema}.embed_job(tenant, next_at);
+CREATE INDEX embed_job_by_turn ON {schema}.embed_job(tenant, next_at, chunk_id);
 
 CREATE FUNCTION {schema}.ranked(
   driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int

@@ -1,18 +1,12 @@
-CREATE OR REPLACE FUNCTION kds.shared() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
+CREATE FUNCTION kds.shared() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
 $$ SELECT nullif(current_setting('kds.shared', true), '')::bigint $$;
 
-ALTER TABLE kds_documents.document ADD COLUMN IF NOT EXISTS added_by text
-  DEFAULT nullif(current_setting('kds.person', true), '');
-DROP POLICY IF EXISTS shared ON kds_documents.document;
-CREATE POLICY shared ON kds_documents.document FOR SELECT USING (tenant = kds.shared());
-DROP POLICY IF EXISTS shared ON kds_documents.section;
-CREATE POLICY shared ON kds_documents.section FOR SELECT USING (tenant = kds.shared());
-DROP POLICY IF EXISTS shared ON kds_documents.chunk;
-CREATE POLICY shared ON kds_documents.chunk FOR SELECT USING (tenant = kds.shared());
-DROP POLICY IF EXISTS shared ON kds_documents.term;
-CREATE POLICY shared ON kds_documents.term FOR SELECT USING (tenant = kds.shared());
+CREATE POLICY shared ON kds_documents.document FOR SELECT USING (tenant = (SELECT kds.shared()));
+CREATE POLICY shared ON kds_documents.section FOR SELECT USING (tenant = (SELECT kds.shared()));
+CREATE POLICY shared ON kds_documents.chunk FOR SELECT USING (tenant = (SELECT kds.shared()));
+CREATE POLICY shared ON kds_documents.term FOR SELECT USING (tenant = (SELECT kds.shared()));
 
-CREATE OR REPLACE FUNCTION kds.label() RETURNS tsquery LANGUAGE sql STABLE AS
+CREATE FUNCTION kds.label() RETURNS tsquery LANGUAGE sql STABLE AS
 $$ SELECT ('''tenant:' || kds.tenant() || ''''
   || coalesce(' | ''tenant:' || kds.shared() || '''', ''))::tsquery $$;
 
@@ -41,7 +35,7 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE OR REPLACE FUNCTION kds.person_of(asked bytea)
+CREATE FUNCTION kds.person_of(asked bytea)
 RETURNS TABLE(organisation text, person text, role text, removal bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
   SELECT organisation, person, role, (SELECT coalesce(max(num), 0) FROM kds.audit
@@ -52,6 +46,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 $$;
 REVOKE ALL ON FUNCTION kds.person_of FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION kds.name_actor() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS
+CREATE FUNCTION kds.name_actor() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS
 $$ BEGIN NEW.actor := session_user; RETURN NEW; END $$;
-CREATE OR REPLACE TRIGGER actor BEFORE INSERT ON kds.audit FOR EACH ROW EXECUTE FUNCTION kds.name_actor();
+CREATE TRIGGER actor BEFORE INSERT ON kds.audit FOR EACH ROW EXECUTE FUNCTION kds.name_actor();

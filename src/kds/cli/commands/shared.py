@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Final
 
 import click
@@ -12,7 +11,7 @@ from kds.brain.clock import moment
 from kds.brain.environment import DATABASE
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.postgres_schema import STEPS, require, state_of
+from kds.brain.store.postgres_schema import VERSION, require, state_of
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables
 from kds.brain.store.team import Team
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
@@ -65,10 +64,10 @@ def check(*, workspace: Workspace) -> int:
     say(
         {"database": str(named)}
         | fields(state, "version vector steps role superuser standby")
-        | {"needed": len(STEPS), "warnings": state.warnings, "problems": problems},
+        | {"needed": VERSION, "warnings": state.warnings, "problems": problems},
         ("database", str(named)),
         ("server", f"PostgreSQL {state.version}, {vector}"),
-        ("tables", f"version {state.steps}; this KDS needs {len(STEPS)}"),
+        ("tables", f"version {state.steps}; this KDS needs {VERSION}"),
         ("role", state.role),
         ("tenant", " / ".join(named.tenant)),
         [("problem", line) for line in problems] or ("", "the database is in order"),
@@ -123,15 +122,14 @@ def list_(*, audit: bool, workspace: Workspace) -> None:
 def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -> None:
     """Remove PERSON: tokens, and everything they said, in every project.
 
-    With --token only tokens end. Services accept them for 10 s more. Interrupted, the removal goes
-    on with the same command.
+    With --token only tokens end. Services accept them for 10 s more.
     """
     if token is None and not yes:
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
     with _team(workspace) as (found, name):
         if token is None:
-            with slow(f"removing what {person} said") as notice:
-                count = found.remove(name, person, tell=partial(notice, "removing rows"))
+            with slow(f"removing what {person} said"):
+                count = found.remove(name, person)
             say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
             return
         count = found.revoke(name, person, None if token == "all" else token)

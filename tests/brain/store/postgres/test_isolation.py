@@ -69,7 +69,6 @@ class Tenant:
                 "kds_assistants.clone(remote, first_commit, project_num) VALUES ('x', ?, 1)",
                 "kds_assistants.forgotten(mark) VALUES (?)",
                 "kds_assistants.excluded(path) VALUES (?)",
-                "context_entry(conversation, id, at, line) VALUES ('one', 'a', 1, ?)",
             ):
                 connection.execute(f"INSERT INTO {row}", (self.secret,))
         context = PostgresText(lambda: nullcontext(tenancy), "conversations/one.jsonl", "here")

@@ -1,1 +1,0 @@
-ALTER TABLE kds.message ADD COLUMN details text;
