@@ -1,4 +1,4 @@
-"""The tables are made once, whoever asks for them, and changed by the steps that are missing."""
+"""The tables are made once, and changed by the steps that are missing."""
 
 from concurrent.futures import ThreadPoolExecutor
 
