@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
-.PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots \
+.PHONY: install check format lint types imports test explore docs site site-serve \
   model encoder turns decision bench bench-peers test-clients bench-service \
   bench-hook bench-memory vscode test-vscode
 
@@ -45,12 +45,6 @@ site-serve: $(BIN)/zensical  ## the same at http://localhost:8000, built anew at
 
 $(BIN)/zensical:
 	$(BIN)/pip install -e '.[site]'
-
-screenshots:  ## the pages of the web, light and dark, taken in Chromium
-	$(BIN)/python tools/screenshots.py
-
-pictures:  ## what terminals show, drawn from what the commands print
-	$(BIN)/python tools/pictures.py
 
 model:  ## what ships fitted, from the packaged prompts alone: after a change of them
 	$(BIN)/python tools/ship_model.py
