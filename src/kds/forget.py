@@ -1,22 +1,21 @@
 """Forget what a workspace remembers, after a backup that can be restored.
 
 The backup is a plain zip file in `kds-brain/backups`, with the names that the files have in
-`kds-brain`; databases in it are whole copies that SQLite made. While the backup is made and files
-are deleted, other processes cannot write to them, so a process that is killed leaves the data, the
-backup, or both. A running service opens its databases anew at its next request.
+`kds-brain`. While it is made and files are deleted, other processes cannot write to them, so a
+process that is killed leaves the data, the backup, or both. A running service opens its databases
+anew at its next request.
 """
 
 import os
 import re
-import shutil
 import sqlite3
-import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
@@ -57,7 +56,7 @@ _LEFTOVER: Final = re.compile(r"\.(?P<name>[^/]+)\.[0-9a-f]{12}\.tmp")
 
 _LOCK_TIMEOUT_S: Final = 10.0
 _SAFE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+_DAMAGED: Final = (BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 """What zipfile raises for a file that is not a zip, or a damaged or encrypted one."""
 
 
@@ -98,15 +97,6 @@ class Report:
 
     forgotten: Survey
     backup: Path | None
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """The files brought back from ``backup``; ``replaced`` is a backup of what they replaced."""
-
-    backup: Path
-    files: tuple[str, ...]
-    replaced: Path | None = None
 
 
 def kind_of(name: str) -> str | None:
@@ -162,11 +152,10 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
         locks.enter_context(PrivateFile(folder).locked(timeout_s=_LOCK_TIMEOUT_S))
         for left in folder.glob(".*.tmp"):
             PrivateFile(left).remove()
-        for name in found.files:
-            locks.enter_context(_held(workspace.brain / name))
+        held = {one: locks.enter_context(_held(workspace.brain / one)) for one in found.files}
         found = survey(workspace, keep=keep)  # again: now nobody can write
         stamp = clock().strftime("%Y%m%dT%H%M%S%fZ")
-        backup = _back_up(workspace.brain, found.files, folder / f"forgotten-{stamp}.zip")
+        backup = _back_up(workspace.brain, found.files, held, folder / f"forgotten-{stamp}.zip")
         for name in found.files:
             PrivateFile(workspace.brain / name).remove()
             if "/" in name:  # the lock's name is that of the conversation
@@ -179,38 +168,40 @@ def backups(workspace: Workspace) -> tuple[Path, ...]:
     return tuple(sorted(_backup_folder(workspace).glob("forgotten-*.zip")))
 
 
-def restore(workspace: Workspace, name: str | None = None, *, force: bool = False) -> Restored:
-    """Bring back a backup: the one called ``name``, or the newest.
+def restore(workspace: Workspace, name: str | None = None) -> tuple[Path, tuple[str, ...]]:
+    """Bring back the files of a backup, the newest or the one called ``name``; returns both.
 
-    Newer data is not overwritten; with ``force`` it is forgotten first, with a backup of its own.
-    Raises ForgetError when there is newer data or no such backup, StoreError for a damaged one.
+    Raises ForgetError when one of them is there again, or there is no such backup; StoreError for
+    a damaged one, and for one with other files: a project may bring a made-up archive along.
     """
-    path = _chosen(workspace, name)
+    made = backups(workspace)
+    path = next(
+        (one for one in reversed(made) if name in (None, one.stem, one.name, str(one))), None
+    )
+    if path is None:
+        known = ", ".join(one.stem for one in made[-5:]) or "there is none"
+        raise ForgetError(
+            f"no backup '{name}'" if name else "there is no backup", hint=f"backups: {known}"
+        )
     try:
-        descriptor = os.open(path, os.O_RDONLY | _SAFE)
-        with os.fdopen(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:
-            names = _checked(archive, path)
-            newer = [
-                one
-                for one in names
-                if os.path.lexists(workspace.brain / one) and kind_of(one) != "cache"
-            ]
-            replaced = None
-            if newer and not force:
-                raise ForgetError(
-                    f"there is newer data: {', '.join(newer[:3])}",
-                    where=str(workspace.brain),
-                    hint=f"kds forget --restore {path.stem} --force backs it up first",
-                )
-            if newer:
-                kinds = {kind_of(one) for one in names}
-                replaced = forget(workspace, keep=[one for one in KINDS if one not in kinds]).backup
+        with os.fdopen(os.open(path, os.O_RDONLY | _SAFE), "rb") as file, ZipFile(file) as archive:
+            names = sorted(archive.namelist(), reverse=True)  # a database behind its journal
+            if strange := [one for one in names if kind_of(one) is None]:
+                raise StoreError(f"'{strange[0]!r}' in it is not data of KDS", where=str(path))
+            if damaged := archive.testzip():
+                raise StoreError(f"'{damaged}' in it is damaged", where=str(path))
+            names = [one for one in names if kind_of(one) != "cache"]  # made again when needed
+            if newer := [one for one in names if os.path.lexists(workspace.brain / one)]:
+                hint = f"kds forget --yes backs it up; then kds forget --restore {path.stem}"
+                told = f"there is newer data: {', '.join(newer[:3])}"
+                raise ForgetError(told, where=str(workspace.brain), hint=hint)
             workspace.ensure()
             for one in names:
-                _put_back(archive, one, workspace.brain / one)
+                make_private_folder((workspace.brain / one).parent)
+                PrivateFile(workspace.brain / one).replace(archive.read(one))
     except _DAMAGED as error:
         raise StoreError(f"damaged backup: {error}", where=str(path)) from error
-    return Restored(path, tuple(names), replaced)
+    return path, tuple(names)
 
 
 def _names(brain: Path) -> Iterator[str]:
@@ -223,14 +214,21 @@ def _names(brain: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a file. Raises StoreError when it stays busy."""
+def _held(path: Path) -> Iterator[sqlite3.Connection | None]:
+    """Keep other processes from writing to a file; yields the connection to a sound database.
+
+    Raises StoreError when it stays busy.
+    """
+    connection = None
     with ExitStack() as stack:
         if path.name in _DATABASES and path.exists():
             stack.enter_context(PrivateFile(path).locked(timeout_s=_LOCK_TIMEOUT_S))
             # KDS makes no rollback journal; SQLite deletes the files that one names.
             path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
-            connection = stack.enter_context(closing(_connected(path)))
+            connection = stack.enter_context(
+                closing(sqlite3.connect(path, timeout=_LOCK_TIMEOUT_S, isolation_level=None))
+            )
+            trust(connection, trusted=False)
             try:
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
@@ -238,66 +236,40 @@ def _held(path: Path) -> Iterator[None]:
                     f"cannot be locked: {error}", where=str(path), hint="kds service stop"
                 ) from error
             except sqlite3.DatabaseError:
-                pass  # damaged: it is backed up byte for byte
+                connection = None  # damaged: it is backed up byte for byte
         elif path.suffix in (".jsonl", ".yaml", ".json"):
             stack.enter_context(PrivateFile(path).locked(timeout_s=_LOCK_TIMEOUT_S))
-        yield
+        yield connection
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=rw"
-    connection = sqlite3.connect(uri, uri=True, timeout=_LOCK_TIMEOUT_S, isolation_level=None)
-    trust(connection, trusted=False)
-    return connection
-
-
-def _back_up(brain: Path, names: Sequence[str], path: Path) -> Path:
+def _back_up(
+    brain: Path, names: Sequence[str], held: Mapping[str, sqlite3.Connection | None], path: Path
+) -> Path:
     """Write a backup, durable and read back. Raises StoreError: then there is none."""
     beside = path.with_name(f".{path.name}.tmp")
     try:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE)
         with os.fdopen(descriptor, "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                copied = {name for name in names if _is_copied(archive, brain, name)}
+            with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
                 for name in names:
-                    if name not in copied and not _is_companion(name, copied):
+                    connection, database = held.get(name), re.sub(r"-(wal|shm|journal)$", "", name)
+                    if connection is not None:
+                        archive.writestr(name, connection.serialize())  # with what its WAL holds
+                    elif not (held.get(database) or _LEFTOVER.fullmatch(Path(name).name)):
                         archive.write(brain / name, name)
             file.flush()
             os.fsync(file.fileno())
-            with zipfile.ZipFile(file) as written:
+            with ZipFile(file) as written:
                 if damaged := written.testzip():
                     raise StoreError(f"'{damaged}' was not written whole", where=str(beside))
         beside.replace(path)
     except OSError as error:
         raise failure("back up", path, error) from error
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot be backed up: {error}", where=str(path)) from error
     finally:
         beside.unlink(missing_ok=True)
     return path
-
-
-def _is_copied(archive: zipfile.ZipFile, brain: Path, name: str) -> bool:
-    """Add a whole copy of a database to the archive; False when SQLite cannot read it."""
-    if name not in _DATABASES:
-        return False
-    copy = brain / "backups" / f".{name}.{os.urandom(6).hex()}.tmp"
-    try:
-        os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE))
-        with closing(_connected(brain / name)) as source, closing(sqlite3.connect(copy)) as target:
-            source.backup(target)
-        archive.write(copy, name)
-    except sqlite3.Error:
-        return False
-    finally:
-        copy.unlink(missing_ok=True)
-    return True
-
-
-def _is_companion(name: str, copied: set[str]) -> bool:
-    """Whether a file is part of a copied database, or left over: not backed up by itself."""
-    base, _, end = name.rpartition("-")
-    return (base in copied and end in ("wal", "shm", "journal")) or bool(
-        _LEFTOVER.fullmatch(name.rpartition("/")[2])
-    )
 
 
 def _backup_folder(workspace: Workspace) -> Path:
@@ -305,47 +277,3 @@ def _backup_folder(workspace: Workspace) -> Path:
     if folder.is_symlink():
         raise StoreError("the folder of backups is a link", where=str(folder), hint="remove it")
     return folder
-
-
-def _chosen(workspace: Workspace, name: str | None) -> Path:
-    made = backups(workspace)
-    found = [path for path in made if name in (None, path.stem, path.name, str(path))]
-    if found:
-        return found[-1]
-    if name is None:
-        raise ForgetError("there is no backup to restore", where=str(_backup_folder(workspace)))
-    known = ", ".join(path.stem for path in made[-5:]) or "there is none"
-    raise ForgetError(f"no backup '{name}'", hint=f"backups: {known}")
-
-
-def _checked(archive: zipfile.ZipFile, path: Path) -> list[str]:
-    """The names in a backup, once every byte was read. A project may bring a made-up archive along:
-    raises StoreError unless it holds data of KDS only."""
-    names = archive.namelist()
-    if strange := [name for name in names if kind_of(name) is None]:
-        raise StoreError(f"'{strange[0]!r}' in it is not data of KDS", where=str(path))
-    if damaged := archive.testzip():
-        raise StoreError(f"'{damaged}' in it is damaged", where=str(path))
-    return names
-
-
-def _put_back(archive: zipfile.ZipFile, name: str, path: Path) -> None:
-    """Write one file. Raises StoreError."""
-    if path.parent.is_symlink() or path.is_symlink():
-        raise StoreError("a link is in its place", where=str(path), hint="remove the link")
-    make_private_folder(path.parent)
-    with _held(path):
-        beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-        try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE)
-            with os.fdopen(descriptor, "wb") as out, archive.open(name) as content:
-                shutil.copyfileobj(content, out)  # no more than the size that the entry names
-                out.flush()
-                os.fsync(out.fileno())
-            for end in ("-wal", "-shm", "-journal") if path.name in _DATABASES else ():
-                PrivateFile(path.with_name(path.name + end)).remove()
-            beside.replace(path)
-        except OSError as error:
-            raise failure("restore", path, error) from error
-        finally:
-            beside.unlink(missing_ok=True)

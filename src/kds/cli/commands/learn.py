@@ -121,12 +121,9 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
 )  # fmt: skip
 @base.yes_option
 @base.choice("--keep", [*KINDS], "Keep this kind; may be given several times.", multiple=True)
-@base.option("--restore [BACKUP]", "Bring back this backup, or the newest; newer data stays.",
+@base.option("--restore [BACKUP]", "Bring back this backup, or the newest.",
              to="backup", is_flag=False, flag_value="")  # fmt: skip
-@base.flag("--force", "With --restore: back up newer data, then replace it.")
-def forget(
-    *, yes: bool, keep: tuple[str, ...], backup: str | None, force: bool, workspace: Workspace
-) -> None:
+def forget(*, yes: bool, keep: tuple[str, ...], backup: str | None, workspace: Workspace) -> None:
     """Forget what was learned about this application, after a backup in kds-brain/backups.
 
     Conversations, memory and profile, taught examples, documents, work in progress and caches are
@@ -134,13 +131,9 @@ def forget(
     """
     if backup is not None:
         with slow("restoring"):
-            done = restore(workspace, backup or None, force=force)
-        told = f"restored from {done.backup.name}: {', '.join(done.files)}"
-        if not done.files:
-            told = f"nothing to restore: everything in {done.backup.name} is here already"
-        elif done.replaced:
-            told += f"\nwhat they replaced is in {done.replaced}"
-        say(done, told)
+            path, files = restore(workspace, backup or None)
+        told = f"restored from {path.name}: {', '.join(files)}"
+        say({"backup": path, "files": files}, told)
         return
     found = survey(workspace, keep=keep)
     if not yes or not found.files:
