@@ -327,11 +327,11 @@ def place_of(url: str) -> str:
 
 _REASONS: Final = (
     (("UndefinedTable", "InvalidSchemaName", "UndefinedFunction"), StoreError,
-     "the database has no tables of KDS, or older ones", "make them: kds db upgrade"),
+     "the database has no tables of KDS, or older ones", "make them: kds db --upgrade"),
     (("LockNotAvailable",), OutageError,
      "somebody else is writing there", "try again in a moment"),
     (("QueryCanceled",), OutageError,
-     "the database took too long to answer", "try again; see kds db check"),
+     "the database took too long to answer", "try again; see kds db"),
     (("ReadOnlySqlTransaction",), OutageError, "the database is read-only: a standby, perhaps",
      "name all hosts in KDS_DATABASE, with target_session_attrs=read-write"),
     (("OperationalError",), OutageError, "the database cannot be reached",
@@ -357,7 +357,7 @@ def _store_error(error: Any, place: str, kinds: Any) -> KdsError:
             "the person was removed", hint="ask for a new token: kds team add PERSON"
         )
     message = f"the database refused (SQLSTATE {error.sqlstate})"
-    hint = "see kds db check"
+    hint = "see kds db"
     if isinstance(error, kinds.InsufficientPrivilege):
         hint = "the role may not do that: kds help operations says which role is for what"
     return StoreError(message, where=where, hint=hint)

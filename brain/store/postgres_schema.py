@@ -148,7 +148,7 @@ def require(server: Server) -> None:
     if found < VERSION:
         older = f"the tables are older (version {found}, this KDS needs {VERSION})"
         told = older if found else "the database has no tables of KDS"
-        raise StoreError(told, where=server.place, hint="make them: kds db upgrade")
+        raise StoreError(told, where=server.place, hint="make them: kds db --upgrade")
 
 
 def steps_of(connection: PgConnection) -> int:
@@ -226,12 +226,12 @@ class ServerState:
             (self.number < LEAST_SERVER,
              f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"),
             (not vector,
-             "the database has no pgvector: `kds db upgrade` adds it where it is installed"),
+             "the database has no pgvector: `kds db --upgrade` adds it where it is installed"),
             (bool(vector) and numbers_of(vector) < LEAST_VECTOR,
              f"pgvector {vector} is too old: use {least} or newer"),
-            (not self.steps, "the database has no tables of KDS: run `kds db upgrade`"),
+            (not self.steps, "the database has no tables of KDS: run `kds db --upgrade`"),
             (0 < self.steps < VERSION,
-             f"the tables are of version {self.steps}, not {VERSION}: run `kds db upgrade`"),
+             f"the tables are of version {self.steps}, not {VERSION}: run `kds db --upgrade`"),
             (bool(self.steps) and not self.member,
              f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"),
             (self.standby,
@@ -248,7 +248,7 @@ class ServerState:
              "more; use a role of its own (kds help operations)"),
             (bool(self.steps) and self.owner_unbound,
              "the row policies do not bind the owner of the tables: have an administrator make "
-             "the roles, then run `kds db upgrade` (kds help operations)"),
+             "the roles, then run `kds db --upgrade` (kds help operations)"),
             (bool(self.steps) and not self.services_apart,
              "one role owns the tables and serves people: give services a role of their own, a "
              "member of kds_service (kds help operations)"),

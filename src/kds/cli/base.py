@@ -130,10 +130,6 @@ context_option = option(
 )  # fmt: skip
 """Whose ten messages count. Terminals share a file, and keep to their own lines of it."""
 
-embeddings_option = option(
-    "--embeddings MODULE:CLASS",
-    "Embedding model: one of yours, shipped or off.  [default: that of the settings, else shipped]",
-)
 yes_option = flag("--yes", "Do it; without this it is only shown.")
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
@@ -219,21 +215,18 @@ def changing(place: "Place[S]") -> Iterator[S]:
         pass_on(store.take_warnings())
 
 
-def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":
-    """Load the model that was named, else that of the settings; None where it is off."""
+def embedder_of(workspace: Workspace) -> "Embedder | None":
+    """Load the embedding model of the settings; None where it is off. Raises KdsError."""
     from kds.api.embeddings import load_embedder, model_name
 
-    name = model_name(name or kds.load_settings(workspace).recall.embeddings)
+    name = model_name(kds.load_settings(workspace).recall.embeddings)
     return load_embedder(name) if name else None
 
 
-def search_embedder(workspace: Workspace, name: str | None = None) -> "Embedder | None":
-    """Load the named embedding model, or that of the settings.
-
-    None, to search by words alone, if it is off or does not load.
-    """
+def search_embedder(workspace: Workspace) -> "Embedder | None":
+    """Load it for a search; None, to search by words alone, also where it does not load."""
     try:
-        return chosen_embedder(name, workspace)
+        return embedder_of(workspace)
     except KdsError as error:
         complain(f"{error.message}; searching by words alone; fix: {error.hint}")
         return None

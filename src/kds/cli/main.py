@@ -36,7 +36,7 @@ GROUPS: Final = {
     "Teach and test": {
         "prompts": ("prompts:prompts", "List, show, create and check prompt files."),
         "rules": ("prompts:rules", "List, create and check reference rules."),
-        "skills": ("skills:skills", "Skills and agents: which fits a prompt; list, check, test."),
+        "skills": ("skills:skills", "List skills and agents; which fits a prompt; check, test."),
         "learn": ("learn:learn", "Teach what you mean; list it, take it back."),
         "test": ("evaluate:test", "Run dialogue files as tests."),
         "eval": ("evaluate:evaluate", "Score the router on annotated data."),
@@ -46,15 +46,14 @@ GROUPS: Final = {
         "context": ("route:context", "Load, log or clear the conversation context."),
         "memory": ("memory:memory", "Search, show and look after remembered sessions."),
         "docs": ("docs:docs", "Add, search and show documents, with citations."),
-        "db": ("shared:database", "Set up and check a PostgreSQL database."),
+        "db": ("shared:database", "Check a PostgreSQL database; --upgrade sets it up."),
         "forget": ("learn:forget", "Forget what was learned here, after a backup."),
     },
     "Serve": {
         "service": ("service:service", "Start, stop or look at the background service."),
         "serve": ("service:serve", "Run the service in the foreground, on a socket or HTTP."),
         "team": ("shared:team", "Manage tokens for a shared service."),
-        "login": ("shared:login", "Work with a team's service, by token."),
-        "logout": ("shared:logout", "Forget the token of a team's service."),
+        "login": ("shared:login", "Work with a team's service, by token; --out ends it."),
         "mcp": ("service:mcp", "Serve the router to MCP clients."),
     },
 }

@@ -218,7 +218,7 @@ class Service:
             raise StoreError(
                 "a shared service keeps conversations on a server, and none is named",
                 where="KDS_DATABASE",
-                hint="set it to postgresql://..., and run kds db upgrade",
+                hint="set it to postgresql://..., and run kds db --upgrade",
             )
         server = shared.server()
         stack.callback(server.close)

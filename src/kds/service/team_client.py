@@ -193,7 +193,7 @@ class TeamService:
             raise ServiceUnavailableError(
                 f"the team's service does not answer: {str(error) or type(error).__name__}",
                 where=self.url,
-                hint="try again later; kds logout goes back to what is kept on this machine",
+                hint="try again later; kds login --out goes back to what is kept on this machine",
             ) from error
         try:
             if reply.status < 300:

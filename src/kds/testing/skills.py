@@ -47,7 +47,7 @@ def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
     Raises ExampleFileError with every problem, of names that are not among ``names`` as well.
     """
     cases, known = read_examples(path, Case), set(names)
-    hint = "kds skills list shows what there is"
+    hint = "kds skills shows what there is"
     if problems := [
         Problem(case.where, f"no skill, agent or command '{name}'", hint)
         for case in cases

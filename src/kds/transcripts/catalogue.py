@@ -101,7 +101,7 @@ CATALOGUE: Final = FileKind(
 SESSIONS: Final = FileKind(
     "the memory of assistants",
     MEMORY.application_id,
-    rebuild="kds memory forget --project DIR, then kds memory import",
+    rebuild="kds memory delete --project DIR, then kds memory import",
     migrations=(_TRANSCRIPT, *MEMORY.migrations),
     contradictions=MEMORY.contradictions,
 )

@@ -49,7 +49,7 @@ def remembered(workspace: Path) -> Path:
         return store.path
 
 
-COMMANDS = (["db", "upgrade"], ["db", "check"], ["team", "list"])
+COMMANDS = (["db", "--upgrade"], ["db"], ["team", "list"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -69,19 +69,19 @@ def test_a_database_that_is_not_named_or_away_is_told_of_without_its_password(
 def test_an_upgrade_makes_the_tables_once_and_a_check_says_what_the_server_is(
     kds_call: Run, empty: str
 ) -> None:
-    assert kds_call("db", "check").code == TESTS_FAILED
-    made = kds_call("db", "upgrade")
+    assert kds_call("db").code == TESTS_FAILED
+    made = kds_call("db", "--upgrade")
     assert (made.code, made.err) == (0, "")
     assert "went from version 0 to " in made.out
-    again = data(kds_call("db", "upgrade", "--json"))
+    again = data(kds_call("db", "--upgrade", "--json"))
     assert again["before"] == again["after"] > 0
-    assert kds_call("db", "upgrade").out.startswith("nothing to do")
-    result = kds_call("db", "check")
+    assert kds_call("db", "--upgrade").out.startswith("nothing to do")
+    result = kds_call("db")
     assert result.code == 0
     for part in ("PostgreSQL", "pgvector", "the database is in order"):
         assert part in result.out
     assert "is a superuser" in result.err
-    assert data(kds_call("db", "check", "--json"))["problems"] == []
+    assert data(kds_call("db", "--json"))["problems"] == []
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_check_finds_what_is_wrong(
     begin_session(workspace, "Dark mode")
     with driver().connect(named, autocommit=True) as admin:
         admin.execute(harm)
-    assert data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"] == [problem]
-    assert problem in kds_call("db", "check").out
+    assert data(kds_call("db", "--json"), TESTS_FAILED)["problems"] == [problem]
+    assert problem in kds_call("db").out
 
 
 def test_a_memory_moves_to_the_server_and_back_with_one_checksum(

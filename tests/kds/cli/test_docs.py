@@ -153,4 +153,5 @@ def test_vectors_are_made_with_the_documents_or_later(
     found = data(docs("search", "hotels", "--json"))
     assert found["hits"][0]["scores"]["meaning"] > 0
     assert "nothing to do" in backfill().out
-    assert data(backfill("--off", "--json"))["embedded"] == 0
+    monkeypatch.setenv("RAG_EMBEDDINGS", "off")
+    assert data(backfill("--json"))["embedded"] == 0

@@ -47,7 +47,7 @@ def memory(kds_call: Run, staging: Session) -> Run:
 
 LOOKS = (
     "show", "search port", "check", "check --rebuild", "cleanup --older-than 30d --yes",
-    "export --all", "check --backfill --off", "profile show", "profile clear", "consent show",
+    "export --all", "check --backfill", "profile show", "profile clear", "consent show",
     "consent revoke",
 )  # fmt: skip
 
@@ -77,13 +77,6 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
         (["import", "nowhere.json"], "nowhere.json", "see kds memory import --help"),
         (["cleanup", "--older-than", "soon"], "invalid duration", "36h, 30d or 2w"),
         (["cleanup"], "--older-than", "see kds memory cleanup --help"),
-        (["check", "--backfill", "--embeddings", "off"], "is off", "--embeddings shipped"),
-        (["check", "--backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),
-        (["check", "--backfill", "--embeddings", "json:loads"], "json:loads", ""),
-        (["check", "--backfill", "--embeddings", "json:Large"], "json:Large", "name of the class"),
-        (["check", "--backfill", "--embeddings", "pathlib:Path"], "has no embed_documents", "name"),
-        (["check", "--backfill", "--embeddings", "small"], "unknown embedding model", "MODULE:"),
-        (["check", "--off"], "--off and --embeddings are for vectors", "add --backfill"),
         (["profile", "set"], "needs one at least", "role="),
         (["profile", "set", "name=Ada"], "there is no consent", "consent grant"),
         (["profile", "clear", "name=Ada"], "KEY=VALUE is for set", "profile set"),
@@ -96,6 +89,23 @@ def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     memory: Run, arguments: list[str], message: str, fix: str
 ) -> None:
     refused(memory(*arguments), message, fix)
+
+
+@pytest.mark.parametrize(
+    ("model", "message", "fix"),
+    [
+        ("nowhere:Model", "nowhere", "install it"),
+        ("json:loads", "json:loads", ""),
+        ("json:Large", "json:Large", "name of the class"),
+        ("pathlib:Path", "has no embed_documents", "name"),
+        ("small", "unknown embedding model", "MODULE:"),
+    ],
+)
+def test_a_wrong_embedding_model_is_named_with_its_fix(
+    memory: Run, model: str, message: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDINGS", model)
+    refused(memory("check", "--backfill"), message, fix)
 
 
 def test_sessions_are_listed_found_by_any_name_and_shown_with_their_terms(
@@ -168,16 +178,16 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
     memory: Run, embeddings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "down").touch()
-    refused(memory("check", "--backfill", "--embeddings", embeddings), "the model is down")
-    searched = memory("search", "port", "--embeddings", embeddings)
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
+    refused(memory("check", "--backfill"), "the model is down")
+    searched = memory("search", "port")
     assert "Staging uses port 8443." in searched.out
     assert "words only" in searched.err
     (tmp_path / "down").unlink()
-    first = data(memory("check", "--backfill", "--embeddings", embeddings, "--json"))
+    first = data(memory("check", "--backfill", "--json"))
     [model] = first["models"]
     assert first["embedded"] == model["vectors"] > 0
     assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
-    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)  # as in the settings
     assert memory("check", "--backfill").out.startswith("there was nothing to do\n")
     found = data(memory("search", "port", "--json"))
     assert found["counts"]["dense"] > 0
@@ -187,12 +197,11 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
 def test_an_embedding_model_that_cannot_be_imported_leaves_words_and_one_warning(
     memory: Run, staging: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for options in (["--embeddings", "not_there:Model"], []):
-        lost = memory("search", "staging port", "--json", *options)
-        assert (lost.code, json.loads(lost.out)["hits"][0]["session"]) == (0, staging.id)
-        (line,) = lost.err.splitlines()
-        assert all(part in line for part in ("not_there", "searching by words alone", "install it"))
-        monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
+    monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
+    lost = memory("search", "staging port", "--json")
+    assert (lost.code, json.loads(lost.out)["hits"][0]["session"]) == (0, staging.id)
+    (line,) = lost.err.splitlines()
+    assert all(part in line for part in ("not_there", "searching by words alone", "install it"))
 
 
 def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone(

@@ -89,7 +89,7 @@ def test_a_login_is_checked_kept_for_the_user_alone_shown_and_forgotten(
     shown = kds_call("status")
     assert f"{service}, as ann of " in shown.out
     assert token not in shown.out + shown.err
-    assert kds_call("logout").out == "logged out\n"
+    assert kds_call("login", "--out").out == "logged out\n"
     assert not login_path().exists()
     assert data(kds_call("status", "--json"))["team"] is None
 
@@ -163,7 +163,7 @@ def test_a_login_that_others_can_read_was_revoked_or_leads_nowhere_is_not_used(
     with socket.create_server(("127.0.0.1", 0)) as closed:
         away = f"http://127.0.0.1:{closed.getsockname()[1]}"
     keep_login(Login(away, token))
-    refused(kds_call("memory", "show"), "does not answer", "kds logout")
+    refused(kds_call("memory", "show"), "does not answer", "kds login --out")
     assert f"{away}, the team's service does not answer" in kds_call("status").out
     logged_in()
     login_path().chmod(0o640)

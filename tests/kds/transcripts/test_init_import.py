@@ -66,5 +66,5 @@ def test_undo_gives_back_every_byte_and_says_how_to_forget(shop: Path, kds_call:
     assert Snapshot.of(shop) != before
     told = kds_call("init", "--undo").out
     assert Snapshot.of(shop) == before
-    assert "kds memory forget --project . --yes" in told
+    assert "kds memory delete --project . --yes" in told
     assert DECIDED in kds_call("recall", "which port has staging?").out

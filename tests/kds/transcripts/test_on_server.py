@@ -55,8 +55,8 @@ def test_what_was_imported_on_one_machine_is_found_forgotten_and_excluded_on_ano
     assert "the last session here" in (session_start(settings, str(clone), None) or "")
     found = Workplace(Workspace.find(clone)).recall("which port has staging?", False)
     assert DECIDED in found["passages"][0]["text"]
-    assert "forgot 1 session" in kds_call("memory", "forget", "--client", "codex", "--yes").out
-    assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
+    assert "forgot 1 session" in kds_call("memory", "delete", "--client", "codex", "--yes").out
+    assert "forgot 1 session" in kds_call("memory", "sources", "--exclude", str(shop)).out
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(shop)
     for path in home.rglob("*.jsonl"):
@@ -84,7 +84,7 @@ def test_who_moves_to_a_server_takes_along_what_was_kept_and_what_was_forgotten(
     own.unlink()
     gone = claude("gone", "the zanzibar migration", folder=str(shop))
     kds_call("memory", "import", "--from", "codex,claude")
-    kds_call("memory", "forget", "--session", "gone", "--yes")
+    kds_call("memory", "delete", "gone", "--project", "all", "--yes")
     for path in home.rglob("rollout-*.jsonl"):
         path.unlink()  # as clients do after some time
     kds_call("config", "set", "assistants.in_database", "on", "--own")

@@ -62,14 +62,14 @@ def test_what_is_kept_is_listed_and_can_be_forgotten(shop: Path, kds_call: Run) 
     kds_call("memory", "import", "--from", "codex,claude")
     [row] = data(kds_call("memory", "sources", "--json"))["projects"]
     assert (row["folder"], row["sessions"]) == (str(shop), {"claude": 1, "codex": 1})
-    shown = kds_call("memory", "forget", "--client", "codex")
+    shown = kds_call("memory", "delete", "--client", "codex")
     assert "would forget 1 session" in shown.out
     assert DECIDED in kds_call(*QUESTION).out
-    assert "forgot 1 session" in kds_call("memory", "forget", "--client", "codex", "--yes").out
+    assert "forgot 1 session" in kds_call("memory", "delete", "--client", "codex", "--yes").out
     assert data(kds_call("memory", "import", "--json"))["forgotten"] == 1
     assert "codex" not in kds_call(*QUESTION).out
-    refused(kds_call("memory", "forget", "--yes"), "say which sessions")
-    refused(kds_call("memory", "forget", "--client", "x"), "unknown client 'x'", "one of claude")
+    refused(kds_call("memory", "delete", "--yes"), "say which sessions")
+    refused(kds_call("memory", "delete", "--client", "x"), "unknown client 'x'", "one of claude")
 
 
 def test_sessions_may_be_kept_for_some_days_alone(shop: Path, kds_call: Run, claude: Write) -> None:
@@ -89,11 +89,11 @@ def test_sessions_may_be_kept_for_some_days_alone(shop: Path, kds_call: Run, cla
 
 def test_an_excluded_folder_is_forgotten_until_that_is_undone(shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "codex")
-    assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
+    assert "forgot 1 session" in kds_call("memory", "sources", "--exclude", str(shop)).out
     assert "no sessions of assistants" in kds_call(*QUESTION).out
     assert str(shop) in kds_call("memory", "sources").out
     assert "nothing new" in kds_call("memory", "import", "--from", "codex").out
-    kds_call("memory", "exclude", str(shop), "--undo")
+    kds_call("memory", "sources", "--include", str(shop))
     assert data(kds_call("memory", "sources", "--json"))["excluded"] == []
     kds_call("memory", "import", "--from", "codex")
     assert DECIDED in kds_call(*QUESTION).out
@@ -109,10 +109,17 @@ def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Run) -> None:
 
 def test_what_cannot_be_found_is_told(shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "codex")
-    refused(kds_call("memory", "forget", "--session", "zzz"), "no session 'zzz' is kept", "sources")
+    refused(
+        kds_call("memory", "delete", "zzz", "--project", "all"),
+        "no session 'zzz' is kept",
+        "sources",
+    )
     refused(kds_call("handoff", "--to", "nosuch"), "unknown client 'nosuch'", "one of claude")
-    assert "no such folder" in kds_call("memory", "exclude", str(shop / "nowhere")).out
-    refused(kds_call("skills", "forget", "nosuch"), "no use of 'nosuch' is known", "history")
+    refused(
+        kds_call("skills", "history", "--forget", "nosuch"),
+        "no use of 'nosuch' is known",
+        "history",
+    )
 
 
 def test_only_what_was_said_lately(shop: Path, kds_call: Run, claude: Write) -> None:

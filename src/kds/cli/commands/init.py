@@ -170,7 +170,7 @@ def _take_back(project: Project, notes: list[str], *, dry_run: bool) -> None:
     if brain.is_dir():
         notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
     if _is_imported(project):
-        notes.append("sessions that were imported stay: kds memory forget --project . --yes")
+        notes.append("sessions that were imported stay: kds memory delete --project . --yes")
     changes = any(file.changes for file in files)
     end = "taken back; restart the assistants" if changes else "nothing to undo here"
     _report(project.folder, files, notes, end, {}, dry_run=dry_run)

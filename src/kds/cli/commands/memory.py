@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -28,7 +28,7 @@ from kds.brain.workspace import Workspace
 from kds.cli import base
 from kds.cli import output as out
 from kds.cli.command import asked_json
-from kds.cli.commands.recall import exclude, forget, import_, sources
+from kds.cli.commands.recall import as_clients, forget, import_, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.output import counted, fields, say
 from kds.cli.terminal import shown, slow, tracked
@@ -68,7 +68,7 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-for one in (import_, sources, exclude, forget):
+for one in (import_, sources):
     memory.add_command(one)
 
 
@@ -78,10 +78,9 @@ for one in (import_, sources, exclude, forget):
 @base.option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
 @base.option("--budget TOKENS", "Print context of at most so many tokens.", type=base.COUNT)
 @base.flag("--explain", "Also say why each hit was found, and how long each stage took.")
-@base.embeddings_option
 def search(
     *, query: str, name: str | None, limit: int, budget: int | None, explain: bool,
-    embeddings: str | None, workspace: Workspace,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Search past conversations by words, identifiers and meaning.
 
@@ -99,7 +98,7 @@ def search(
                 found = team.search(query=query, **how)
             else:
                 options = load_settings(workspace).recall
-                embedder = base.search_embedder(workspace, embeddings)
+                embedder = base.search_embedder(workspace)
                 found = search_memory(store, query, options=options, embedder=embedder, **how)
     context = found.context
     pass_on([] if asked_json() else [*found.notes, *(context.notes if context else ())])
@@ -211,14 +210,30 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
     say(out.session_dict(renamed), f"{renamed.id[: out.SHOWN_ID]} is now '{renamed.title}'")
 
 
-@base.command("kds memory delete 3f2a91c0 --yes", of=memory)
-@click.argument("names", metavar="SESSION...", nargs=-1, required=True)
+@base.command(
+    "kds memory delete 3f2a91c0 --yes", "kds memory delete --client cursor --before 180d",
+    of=memory,
+)  # fmt: skip
+@click.argument("names", metavar="[SESSION]...", nargs=-1)
+@base.option("--client NAME", "Of sessions of assistants: those of this one.", callback=as_clients)
+@base.option("--project NAME", "Of them: those of a project, by its name or folder, `.` or `all`.")
+@base.option("--before TIME", "Of them: those unused for this long: 36h, 30d.", type=base.ago)
 @base.yes_option
-def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
+def delete(
+    *, names: tuple[str, ...], client: tuple[str, ...] | None, project: str | None,
+    before: datetime | None, yes: bool, workspace: Workspace,
+) -> None:  # fmt: skip
     """Delete sessions and everything in them, and wipe their bytes on disk.
 
-    Without --yes it only shows what would be deleted. Only an export brings a session back.
+    With --client, --project or --before they are sessions of your assistants: no import brings
+    them back, and the assistants' own files are left alone. Without --yes it only shows what would
+    be deleted. Only an export brings a session of KDS back.
     """
+    if client or project or before:
+        say(*forget(workspace, names, client, project, before, yes=yes))
+        return
+    if not names:
+        raise Refusal("say which sessions to delete", "SESSION, or --client, --project, --before")
     with base.looking(memory_of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
@@ -321,22 +336,14 @@ def summarize(*, name: str, workspace: Workspace) -> None:
 @base.command("kds memory check --backfill", of=memory)
 @base.flag("--rebuild", "First make the search indexes anew.")
 @base.flag("--backfill", "First make the vectors that are missing, for recall by meaning.")
-@base.flag("--off", "With --backfill: want no vectors any more; those there are stay.")
-@base.embeddings_option
-def check(
-    *, rebuild: bool, backfill: bool, off: bool, embeddings: str | None, workspace: Workspace
-) -> int:
+def check(*, rebuild: bool, backfill: bool, workspace: Workspace) -> int:
     """Check memory and documents, and show what they hold; exit code 1 when something is wrong.
 
-    With another embedding model than before, the old vectors serve until the new ones are
-    complete.
+    The vectors are those of the model that `recall.embeddings` names: the ones of a model before
+    it serve until the new ones are complete; where it is off, none are wanted any more.
     """
-    if (off or embeddings) and not backfill:
-        raise Refusal("--off and --embeddings are for vectors", "add --backfill")
     refuse_for_team(workspace, "checking")
-    embedder = None if off or not backfill else base.chosen_embedder(embeddings, workspace)
-    if backfill and not off and embedder is None:
-        raise Refusal("the embedding model is off", "name one: --embeddings shipped")
+    embedder = base.embedder_of(workspace) if backfill else None
     place, docs = memory_of(workspace), documents_of(workspace)
     with base.looking(place) as store, base.looking(docs) as documents:
         stores = [one for one in (store, documents) if one is not None]

@@ -63,9 +63,10 @@ def _projects(memory: AssistantMemory, folder: str, name: str | None = None) -> 
     return found
 
 
-def _as_clients(
+def as_clients(
     ctx: click.Context, param: click.Parameter, names: str | None
 ) -> tuple[str, ...] | None:
+    """The names of assistants, with commas between them. Raises Refusal."""
     found = None if names is None else tuple(names.split(","))
     if unknown := set(found or ()) - set(CLIENTS):
         raise Refusal(f"unknown client '{min(unknown)}'", f"one of {', '.join(CLIENTS)}")
@@ -104,7 +105,7 @@ def recall(
 
 
 @base.command("kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
-@base.option("--to CLIENT", "The assistant that goes on: codex, claude, ...", callback=_as_clients)
+@base.option("--to CLIENT", "The assistant that goes on: codex, claude, ...", callback=as_clients)
 @base.option("--session ID", "Another session of this repository than the last.")
 def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Workspace) -> None:
     """Print a brief with which another assistant goes on where the last session stopped.
@@ -173,7 +174,7 @@ def _hit_lines(number: int, one: Found, resume: str | None) -> Iterator[Shown]:
 )  # fmt: skip
 @click.argument("file", required=False, type=click.File("rb"))
 @base.option("--from CLIENTS", f"Of these assistants alone: {','.join(CLIENTS)}.", to="clients",
-             callback=_as_clients)  # fmt: skip
+             callback=as_clients)  # fmt: skip
 @base.option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=base.ago)
 @base.flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
 @base.flag("--dry-run", "Only say how much there is.")
@@ -252,11 +253,19 @@ def bring_in(
     return told | {"all_projects": everywhere, "dry_run": dry_run}, lines()
 
 
-@base.command("kds memory sources")
-def sources(*, workspace: Workspace) -> None:
+@base.command("kds memory sources", "kds memory sources --exclude ~/private")
+@base.option("--exclude PATH", "First forget sessions in PATH, and import none again.",
+             type=base.PATH)  # fmt: skip
+@base.option("--include PATH", "First let sessions in PATH be imported again.", type=base.PATH)
+def sources(*, exclude: Path | None, include: Path | None, workspace: Workspace) -> None:
     """List which assistants' sessions are kept, where, and what could not be read."""
-    keep_days = load_settings(workspace).assistants.keep_days
+    keep_days, gone = load_settings(workspace).assistants.keep_days, 0
     with _opened(workspace) as (memory, _):
+        if include is not None:
+            memory.include(str(include.expanduser().resolve()))
+        if exclude is not None:
+            with slow("deleting"):
+                gone = memory.exclude(str(exclude.expanduser().resolve()))
         rows: list[dict[str, Any]] = [
             {"project": one.name, "folder": one.folder,
              "sessions": Counter(each.client for each in kept),
@@ -270,9 +279,10 @@ def sources(*, workspace: Workspace) -> None:
          out.mebibytes(one["size_bytes"]))
         for one in rows
     ]  # fmt: skip
-    report = {"projects": rows, "excluded": excluded, "problems": unread}
+    report = {"projects": rows, "excluded": excluded, "problems": unread, "forgotten": gone}
     say(
         report | {"path": place, "keep_days": keep_days},
+        f"forgot {counted(gone, 'session')}" if exclude else None,
         Table(("project", "sessions", "messages", "size"), table, NOTHING),
         [("excluded", path) for path in excluded],
         [("not read", problem) for problem in unread],
@@ -280,59 +290,29 @@ def sources(*, workspace: Workspace) -> None:
     )
 
 
-@base.command("kds memory exclude ~/private")
-@click.argument("path", type=click.Path(path_type=Path))
-@base.flag("--undo", "Let it be imported again.")
-def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
-    """Keep nothing of sessions in PATH, and forget those that are kept."""
-    folder, gone = str(path.expanduser().resolve()), 0
-    with _opened(workspace) as (memory, _):
-        if undo:
-            memory.include(folder)
-        else:
-            with slow("deleting"):
-                gone = memory.exclude(folder)
-    done = "may be imported again" if undo else f"is left out; forgot {counted(gone, 'session')}"
-    if not undo and not Path(folder).is_dir():
-        done += "; there is no such folder"
-    say({"path": folder, "excluded": not undo, "forgotten": gone}, f"{folder} {done}")
-
-
-@base.command(
-    "kds memory forget --session 65b58793 --yes", "kds memory forget --client cursor --before 180d"
-)
-@base.option("--client NAME", "Only sessions of this assistant.", callback=_as_clients)
-@base.option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
-@base.option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=base.ago)
-@base.option("--session ID", "Only this one: its id, or the beginning of it.")
-@base.flag("--yes", "Do it; without this it is only shown.")
 def forget(
-    *, client: tuple[str, ...] | None, project: str | None, before: datetime | None,
-    session: str | None, yes: bool, workspace: Workspace,
-) -> None:  # fmt: skip
-    """Delete sessions of assistants, down to their bytes; no import brings them back.
+    workspace: Workspace, names: Sequence[str], clients: Sequence[str] | None,
+    project: str | None, before: datetime | None, *, yes: bool,
+) -> tuple[dict[str, Any], Table, str | None]:  # fmt: skip
+    """Delete sessions of assistants, down to their bytes; returns which, for `say`.
 
-    The clients' own files are left alone. Without --yes it only shows what would be deleted.
+    ``names`` are the beginnings of ids; none stand for all. Without ``yes`` it only tells.
     """
-    if not (client or project or before or session):
-        raise Refusal("say which sessions to forget", "--project, --client, --before or --session")
-
-    begins = (session or "").rpartition(":")[2]
 
     def goes(kept: Kept) -> bool:
         return (
-            (client is None or kept.client in client)
+            (clients is None or kept.client in clients)
             and (before is None or kept.session.updated_at < before)
-            and kept.name.startswith(begins)
+            and (not names or kept.name.startswith(tuple(names)))
         )
 
     with _opened(workspace) as (memory, folder):
         wanted = set(_projects(memory, folder, None if project == "." else project or "all"))
         found = [(one, kept) for one, kept in memory.kept(goes) if one in wanted]
         count = sum(len(kept) for _, kept in found)
-        if session and not count:
+        if names and not count:
             hint = "kds memory sources; kds recall names ids"
-            raise Refusal(f"no session '{session}' is kept", hint)
+            raise Refusal(f"no session '{names[0]}' is kept", hint)
         if yes:
             with slow("deleting"):
                 memory.forget_alone(found)
@@ -340,8 +320,6 @@ def forget(
             for one, kept in found for each in kept]  # fmt: skip
     told = counted(count, "session")
     end = f"\nforgot {told}" if yes else f"\nwould forget {told}; --yes does it"
-    say(
-        {"sessions": [each.session.id for _, kept in found for each in kept], "dry_run": not yes},
-        Table(("client", "project", "last", "title"), rows, "no such session"),
-        end if count else None,
-    )
+    ids = [each.session.id for _, kept in found for each in kept]
+    table = Table(("client", "project", "last", "title"), rows, "no such session")
+    return {"sessions": ids, "dry_run": not yes}, table, end if count else None

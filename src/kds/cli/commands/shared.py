@@ -11,8 +11,7 @@ from kds.brain.clock import moment
 from kds.brain.environment import DATABASE
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.postgres_schema import VERSION, require, state_of
-from kds.brain.store.postgres_schema import upgrade as upgrade_tables
+from kds.brain.store.postgres_schema import VERSION, require, state_of, upgrade
 from kds.brain.store.team import Team
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 from kds.cli import base
@@ -24,37 +23,26 @@ from kds.service.team_client import Login, TeamService, checked_url, forget_logi
 AUDIT_LINES: Final = 100
 
 
-@base.group(
-    "kds db upgrade",
+@base.command(
+    "kds db", "kds db --upgrade", name="db",
     closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
 More: kds help operations""",
-)
-def database() -> None:
-    """Set up and check the PostgreSQL database that KDS_DATABASE names."""
+)  # fmt: skip
+@base.flag("--upgrade", "Create the tables, or bring them to this version of KDS.", to="upgrades")
+def database(*, upgrades: bool, workspace: Workspace) -> int:
+    """Check the PostgreSQL database that KDS_DATABASE names: server, role, tables, your data.
 
-
-@base.command("kds db upgrade", of=database)
-def upgrade(*, workspace: Workspace) -> None:
-    """Create the tables on the server, or upgrade them to this version of KDS.
-
-    Services of the previous version keep working meanwhile; concurrent upgrades wait for each
-    other. `kds db check` tells whether there is something to do.
-    """
-    with _opened(workspace) as (named, server), slow("upgrading the database"):
-        before, after = upgrade_tables(server)
-    told = f"the tables of {named} went from version {before} to {after}"
-    if before >= after:
-        told = f"nothing to do: the tables of {named} are of version {before}"
-    say({"database": str(named), "before": before, "after": max(before, after)}, told)
-
-
-@base.command("kds db check", of=database)
-def check(*, workspace: Workspace) -> int:
-    """Check the server, the role, the tables and your data; change nothing.
-
-    Exit code 1 when something is wrong; a role with too many rights is only a warning.
+    Exit code 1 when something is wrong; a role with too many rights is only a warning. Services of
+    the previous version keep working while --upgrade runs; two of them wait for each other.
     """
     with _opened(workspace) as (named, server), slow("examining the database"):
+        if upgrades:
+            before, after = upgrade(server)
+            told = f"the tables of {named} went from version {before} to {after}"
+            if before >= after:
+                told = f"nothing to do: the tables of {named} are of version {before}"
+            say({"database": str(named), "before": before, "after": max(before, after)}, told)
+            return 0
         state = state_of(server)
         problems = list(state.problems)
         if not problems:
@@ -139,16 +127,23 @@ def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -
 
 
 @base.command("kds login https://team.example", "pass show kds | kds login https://team.example")
-@click.argument("url")
+@click.argument("url", metavar="[URL]", required=False)
+@base.flag("--out", "Forget the token; commands use what is kept on this machine again.")
 @base.flag("--plain-http", "Send the token to another machine unencrypted.")
-def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
+def login(*, url: str | None, out: bool, plain_http: bool, workspace: Workspace) -> None:
     """Have commands work with a team's service, as the person whose token you give.
 
     The token is asked for, or read from a pipe. It is checked, and kept beside your own settings,
     for you alone. From then on route, ask, chat, context, memory, docs, learn and metrics use what
-    the service keeps, in every folder, until `kds logout`. `kds status` tells where you are
-    logged in.
+    the service keeps, in every folder, until `kds login --out`: the token itself stays valid until
+    an admin ends it (`kds team remove PERSON --token ID`). `kds status` tells where you are.
     """
+    if out:
+        done = forget_login()
+        say({"logged_out": done}, "logged out" if done else "nobody is logged in")
+        return
+    if url is None:
+        raise Refusal("no URL given", "kds login https://team.example, or kds login --out")
     address, token = checked_url(url, plain_http=plain_http), ""
     if sys.stdin is not None and sys.stdin.isatty():
         token = str(click.prompt("token", hide_input=True, err=True)).strip()
@@ -164,16 +159,6 @@ def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
         complain(f"a database is named, and goes before the service: unset {DATABASE}")
     told = f"logged in at {found.url} as {who.person} of {who.organisation} ({who.role})"
     say({"url": found.url, **fields(who, "organisation person role project")}, told)
-
-
-@base.command("kds logout")
-def logout(*, workspace: Workspace) -> None:
-    """Forget the token; commands use what is kept on this machine again.
-
-    The token itself stays valid: an admin ends it with `kds team remove PERSON --token ID`.
-    """
-    done = forget_login()
-    say({"logged_out": done}, "logged out" if done else "nobody is logged in")
 
 
 @contextmanager

@@ -1,72 +1,47 @@
 """`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from kds.activation import Activator
-from kds.activation.checks import Finding, check_entries, listing_tokens
+from kds.activation.checks import check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
 from kds.api.measures import rounded
-from kds.brain.installation import kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli import base
 from kds.cli.commands.route import history_option, read_history, reply_option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
-from kds.cli.output import Table, counted, fields, print_json, say
+from kds.cli.output import Table, counted, fields, say
 from kds.cli.terminal import slow
 from kds.hooks.reply import left_alone, says_enough
 from kds.testing.skills import describe, judge, read_cases
 
 ENTRY = "client kind name description suggested invocable path paths"
 NO_ENTRIES = "no skill, agent, command or prompt file"
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
 
-@base.group("kds skills check", common=base.COMMON, invoke_without_command=True)
-@click.pass_context
-def skills(ctx: click.Context, *, workspace: Path | None) -> None:
-    """Skills, agents, commands and prompt files: which one fits a prompt, and why.
-
-    Without a command, list them.
-    """
-    if ctx.invoked_subcommand is None:
-        _list(base.find_workspace(workspace))
-
-
-def _read(workspace: Workspace) -> Activator:
-    chosen = load_settings(workspace).activation
-    if not chosen.enabled:
-        complain("activation.enabled is off: nothing is named beside prompts")
-    with slow("reading skills, agents and commands"):
-        return Activator.open(workspace, precision=chosen.precision, learn=chosen.learn)
-
-
-@base.command("kds skills list --client claude", of=skills, name="list")
+@base.group("kds skills --client claude", common=base.COMMON, invoke_without_command=True)
 @base.choice("--client", [*READS], "Only what this assistant reads.")
-def list_(*, client: str | None, workspace: Workspace) -> None:
-    """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
-    _list(workspace, client)
+@click.pass_context
+def skills(ctx: click.Context, *, client: str | None, workspace: Path | None) -> None:
+    """List skills, agents, commands and prompt files, and the tokens that their listing costs.
 
-
-def _list(workspace: Workspace, client: str | None = None) -> None:
-    found = discover(workspace.root, Path.home())
+    The commands say which one fits a prompt and why, check their descriptions, and test them.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    root = base.find_workspace(workspace).root
+    found = discover(root, Path.home())
     pass_on(found.problems)
     entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
     rows = [
-        (
-            one.client,
-            one.kind,
-            one.name,
-            _place(one.path or Path(), workspace.root),
-            one.description[:80],
-        )
+        (one.client, one.kind, one.name, _place(one.path or Path(), root), one.description[:80])
         for one in entries
     ]
     cost = "about {:,} tokens of skills and agents in every request"
@@ -75,6 +50,14 @@ def _list(workspace: Workspace, client: str | None = None) -> None:
         Table(("client", "kind", "name", "where", "what it is for"), rows, NO_ENTRIES),
         [(name, cost.format(count)) for name, count in tokens.items()],
     )
+
+
+def _read(workspace: Workspace) -> Activator:
+    chosen = load_settings(workspace).activation
+    if not chosen.enabled:
+        complain("activation.enabled is off: nothing is named beside prompts")
+    with slow("reading skills, agents and commands"):
+        return Activator.open(workspace, precision=chosen.precision, learn=chosen.learn)
 
 
 @base.command(
@@ -105,9 +88,9 @@ def explain(
     )  # fmt: skip
 
 
-@base.command("kds skills check --format sarif > skills.sarif", of=skills)
-@base.choice("--format", ["text", "github", "sarif"], "For CI.", default="text")
-def check(*, format: str, workspace: Workspace) -> int:
+@base.command("kds skills check", of=skills)
+@base.flag("--github", "Print the findings as annotations of GitHub Actions.")
+def check(*, github: bool, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
     Exit code 1 when something needs fixing, or cannot be read.
@@ -115,13 +98,10 @@ def check(*, format: str, workspace: Workspace) -> int:
     activator = _read(workspace)
     with slow("comparing descriptions"):
         found = check_entries(activator)
-    places = [_place(Path(one.where), workspace.root) for one in found]
-    if format == "sarif":
-        print_json(_sarif(zip(found, places, strict=True)))
-    elif format == "github":
-        for one, place in zip(found, places, strict=True):
+    if github:
+        for one in found:
             text = f"{one.message}; {one.hint}".replace("%", "%25").replace("\n", "%0A")
-            click.echo(f"::warning file={place}::{text}")
+            click.echo(f"::warning file={_place(Path(one.where), workspace.root)}::{text}")
     else:
         say(
             {"entries": len(activator.entries), "findings": found},
@@ -131,40 +111,20 @@ def check(*, format: str, workspace: Workspace) -> int:
     return TESTS_FAILED if found else 0
 
 
-def _sarif(found: Iterable[tuple[Finding, str]]) -> dict[str, object]:
-    """The findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
-    results = [
-        {"ruleId": one.kind, "level": "warning", "message": {"text": f"{one.message}; {one.hint}"},
-         "locations": [{"physicalLocation": {"artifactLocation": {"uri": place},
-                                             "region": {"startLine": 1}}}]}
-        for one, place in found
-    ]  # fmt: skip
-    rules = [{"id": kind} for kind in sorted({str(one["ruleId"]) for one in results})]
-    tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
-    runs = [{"tool": tool, "results": results}]
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
-
-
-@base.command("kds skills history", of=skills)
-def history(*, workspace: Workspace) -> None:
+@base.command("kds skills history", "kds skills history --forget release-notes", of=skills)
+@base.option("--forget ENTRY", "Forget what was learned of it from its use, or of `all`.")
+def history(*, forget: str | None, workspace: Workspace) -> None:
     """Show which entry ran after which prompt of this project, and which name was ignored."""
+    if forget is not None:
+        count = Uses(workspace).forget(None if forget == "all" else forget)
+        if forget != "all" and not count:
+            raise Refusal(f"no use of '{forget}' is known", "kds skills history lists them")
+        say({"forgotten": count}, f"forgotten: {counted(count, 'use')}")
+        return
     uses = Uses(workspace).read()
     rows = [(one.at[:10], one.outcome, one.entry, one.prompt[:80]) for one in uses]
     table = Table(("day", "outcome", "entry", "prompt"), rows, "nothing was learned yet")
     say({"uses": uses}, table)
-
-
-@base.command("kds skills forget release-notes", of=skills)
-@click.argument("name", required=False, metavar="[ENTRY]")
-@base.flag("--all", "Of every entry.", to="everything")
-def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
-    """Forget what was learned of an entry from its use."""
-    if (name is None) is not everything:
-        raise Refusal("of which entry?", "name it, or say --all; kds skills history lists them")
-    count = Uses(workspace).forget(name)
-    if name is not None and not count:
-        raise Refusal(f"no use of '{name}' is known", "kds skills history lists what was learned")
-    say({"forgotten": count}, f"forgotten: {counted(count, 'use')}")
 
 
 @base.command("kds skills test tests/skills.yaml", of=skills)
