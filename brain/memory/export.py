@@ -10,11 +10,9 @@ The JSON of one or several sessions::
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, NoReturn, TextIO, get_type_hints
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +21,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    create_model,
+    model_validator,
 )
 
 from kds.brain.clock import minute
@@ -35,18 +33,6 @@ from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.store.columns import within_reach
 
 VERSION: Final = 1
-
-PART: Final = 1 << 16
-"""Characters of a file that are read at once."""
-
-HEAD_LIMIT: Final = 1000
-"""Characters before the first session: `to_json` writes some thirty."""
-
-_HEAD: Final = re.compile(
-    r'\s*\{\s*"kds_memory"\s*:\s*1\s*,\s*"sessions"\s*:\s*\[\s*(?P<end>\]\s*\}\s*)?'
-)
-_NEXT: Final = re.compile(r"\s*(?:,\s*|(?P<end>\]\s*\}\s*))")
-"""What stands before the first session, and before another one or the end."""
 
 _PROBLEMS_SHOWN: Final = 5
 
@@ -75,21 +61,21 @@ class _Summary(_Part):
     kind: SummaryKind
 
 
-def _fields() -> Iterator[tuple[str, Any]]:
-    """The fields of a session that are exported, as pydantic takes them: type and default."""
-    kinds = get_type_hints(Session) | {"id": Id}
-    for one in EXPORTED:
-        kind = Moment if kinds[one.name] is datetime else kinds[one.name]
-        yield one.name, (kind, ... if one.default is MISSING else one.default)
+class _Session(_Part):
+    id: Id
+    title: str = ""
+    created_at: Moment
+    updated_at: Moment
+    document_context: str | None = None
+    messages: tuple[_Message, ...] = ()
+    summaries: tuple[_Summary, ...] = ()
 
-
-_Session: Any = create_model(
-    "_Session",
-    __base__=_Part,
-    **dict(_fields()),
-    messages=(tuple[_Message, ...], ()),
-    summaries=(tuple[_Summary, ...], ()),
-)
+    @model_validator(mode="after")
+    def _has_what_is_summarised(self) -> Self:
+        for one in self.summaries:
+            if not one.first_seq <= one.last_seq <= len(self.messages):
+                raise ValueError("a summary is of messages that are not there")
+        return self
 
 
 class ArchiveFile(_Part):
@@ -128,70 +114,16 @@ def checksum(archives: Iterable[Archive]) -> str:
     return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()[:16]
 
 
-def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
+def from_json(text: str | bytes, *, where: str = "the archive") -> tuple[Archive, ...]:
     """Read what `to_json` wrote. Raises StoreError that names the wrong places."""
-    return tuple(ArchiveReader(where).read(text, last=True))
-
-
-def archives_in(file: TextIO, *, where: str) -> Iterator[Archive]:
-    """Yield the sessions of a file that `to_json` wrote, while it is read. Raises StoreError."""
-    reader = ArchiveReader(where)
     try:
-        while text := file.read(PART):
-            yield from reader.read(text)
-    except UnicodeDecodeError as error:
-        raise StoreError("is not UTF-8 text", where=where, hint="check the file") from error
-    yield from reader.read("", last=True)
-
-
-class ArchiveReader:
-    """Reads the sessions of an export while its text arrives; holds one session at a time."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._text = ""
-        self._at = self._try_at = self._count = 0
-        self._expected: re.Pattern[str] | None = _HEAD
-
-    def read(self, text: str, *, last: bool = False) -> Iterator[Archive]:
-        """Yield the sessions that ``text`` completes; ``last``: there is no more.
-
-        Raises StoreError that names the wrong places.
-        """
-        self._text += text
-        if len(self._text) < self._try_at and not last:
-            return
-        while (found := self._session(last=last)) is not None:
-            yield found
-        self._text, self._at = self._text[self._at :], 0
-        self._try_at = 2 * len(self._text)  # what is incomplete is not read at each part again
-
-    def _session(self, *, last: bool) -> Archive | None:
-        """The next session; None where there is none, or not all of it yet."""
-        found = self._expected and self._expected.match(self._text, self._at)
-        if found and found["end"]:
-            self._at, self._expected, found = found.end(), None, None
-        if self._expected is None:
-            if self._text[self._at :].strip():
-                self._refuse("something stands behind the end")
-            return None
-        if found is None or found.end() == len(self._text):
-            if last or (found is None and len(self._text) - self._at > HEAD_LIMIT):
-                self._refuse("it begins otherwise, or is cut off")
-            return None
-        try:
-            data, end = json.JSONDecoder().raw_decode(self._text, found.end())
-        except (ValueError, RecursionError) as error:
-            if last or isinstance(error, RecursionError):
-                self._refuse(f"invalid JSON: {error}")
-            return None
-        self._at, self._expected = end, _NEXT
-        self._count += 1
-        return _archive_of(data, f"$.sessions[{self._count - 1}]", self._where)
-
-    def _refuse(self, told: str) -> NoReturn:
-        place = "$.kds_memory" if self._expected is _HEAD else f"$.sessions[{self._count}]"
-        raise _refusal([f"{place}: {told}"], self._where)
+        read = ArchiveFile.model_validate(json.loads(text))
+    except ValidationError as error:
+        faults = [f"${_path(one['loc'])}: {one['msg']}" for one in error.errors()]
+        raise _refusal(faults, where) from error
+    except (ValueError, RecursionError) as error:
+        raise _refusal([f"invalid JSON: {error}"], where) from error
+    return tuple(map(_archive_of, read.sessions))
 
 
 def to_markdown(found: Archive) -> str:
@@ -241,18 +173,7 @@ def _data(part: type[_Part], value: object) -> dict[str, Any]:
     return found
 
 
-def _archive_of(data: object, place: str, where: str) -> Archive:
-    try:
-        read: Any = _Session.model_validate(data)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)
-        raise _refusal(
-            [f"{place}{_path(one['loc'])}: {one['msg']}" for one in faults], where
-        ) from (error)
-    for count, summary in enumerate(read.summaries):
-        if not summary.first_seq <= summary.last_seq <= len(read.messages):
-            told = f"{place}.summaries[{count}]: the summary is of messages that are not there"
-            raise _refusal([told], where)
+def _archive_of(read: _Session) -> Archive:
     fields = {one.name: getattr(read, one.name) for one in EXPORTED}
     session = Session(**fields, message_count=len(read.messages))
     messages = tuple(

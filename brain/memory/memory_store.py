@@ -11,16 +11,13 @@ session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import count
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
-from uuid import NAMESPACE_OID, uuid5
+from typing import Any, Final
 
 from kds.brain.errors import StoreError
 from kds.brain.git import CONVERSATION
@@ -40,22 +37,12 @@ from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy
-from kds.brain.timeouts import leaving_time
-
-T = TypeVar("T")
 
 TURN: Final = "turn"
 """Name of the measurement of a turn."""
 
 EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
-
-RESTORED_AT_ONCE: Final = 100
-"""Messages of an archive in one transaction: others wait for some 20 ms at most."""
-
-RESTORING_REST: Final = 0.5
-"""Pauses between these transactions, to their length: beside an import the p99 of another person's
-routes is then twice that of a quiet service, instead of four times."""
 
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
@@ -220,39 +207,30 @@ class MemoryStore(SummaryTable):
             for note in notes:
                 note(connection)
 
+    @healing
     def restore(self, archive: Archive) -> Session:
-        """Put an archived session back as it was, beside the one that has its id already.
-
-        Its messages go in batches, between which others write. Ended in between, the next call
-        with the same archive goes on.
-        """
-        return next(self.restore_all([archive]))
-
-    def restore_all(self, archives: Iterable[Archive], *, go_on: bool = False) -> Iterator[Session]:
-        """Put archived sessions back, each as `restore` does.
-
-        ``go_on``: what is there whole is not stored again. The next messages are made ready while
-        the last ones are stored.
-        """
-        number = done = 0
-        for archive, at, drafts in _ahead(self._batches(archives)):
-            if not at:
-                begun, done = self._begin(archive.session, archive.messages, go_on)
-                number = begun.num
-            last = at + len(drafts) >= len(archive.messages)
-            if done < at + len(drafts):
-                with leaving_time(RESTORING_REST):
-                    left = drafts[max(0, done - at) :]
-                    self._restore_batch(number, left, archive if last else None)
-            if last:
-                yield self.session(begun.id)
-
-    def _batches(self, archives: Iterable[Archive]) -> Iterator[tuple[Archive, int, list[Draft]]]:
-        """Yield the messages of sessions in batches, with the place where each batch begins."""
-        for archive in archives:
-            for at in range(0, max(len(archive.messages), 1), RESTORED_AT_ONCE):
-                some = archive.messages[at : at + RESTORED_AT_ONCE]
-                yield archive, at, list(map(self._draft_of, some))
+        """Put an archived session back as it was, whole or not at all; beside one that has its id
+        already it gets another."""
+        drafts = [self._draft_of(one) for one in archive.messages]
+        with self.database.write(ahead=True) as connection:
+            there = found_in(connection, archive.session.id) is not None
+            session = replace(archive.session, id=new_id() if there else archive.session.id)
+            number = insert(connection, session)
+            taken = self.known_ids(connection, [one.message.id for one in drafts])
+            own = []
+            for one in drafts:
+                name = new_id() if one.message.id in taken else one.message.id
+                taken.add(name)
+                own.append(replace(one, message=replace(one.message, id=name)))
+            if own:
+                self.add(connection, number, own)
+            for summary in archive.summaries:
+                kept = replace(summary, text=kept_text(summary.text).strip())
+                self.insert_summary(connection, number, kept)
+            updated = to_micros(session.updated_at)
+            query = "UPDATE session SET updated_at = ? WHERE num = ?"
+            connection.execute(query, (updated, number))
+            return self._one(connection, session.id)
 
     def _draft_of(self, one: Message) -> Draft:
         return self.draft(
@@ -263,54 +241,6 @@ class MemoryStore(SummaryTable):
             message_id=one.id or None,
             details=imported(one.details, one.content),
         )
-
-    @healing
-    def _begin(
-        self, session: Session, messages: Sequence[Message], go_on: bool
-    ) -> tuple[Session, int]:
-        """Return a session with a beginning of the messages, new or not, and how many it has."""
-        query = "SELECT role, content, at FROM message WHERE session_num = ? AND seq = ?"
-        with self.database.write() as connection:
-            for copy in count():
-                another = uuid5(NAMESPACE_OID, f"{session.id}/{copy}").hex
-                made = replace(session, id=another if copy else session.id)
-                found = found_in(connection, made.id)
-                if found is None:
-                    return replace(made, num=insert(connection, made)), 0
-                if found.created_at != session.created_at:
-                    continue
-                done = min(found.message_count, len(messages))
-                if done == len(messages) and not go_on:
-                    continue
-                row = connection.execute(query, (found.num, done)).fetchone()
-                one = messages[done - 1] if done else None
-                if one is None or row == (one.role, kept_text(one.content), to_micros(one.at)):
-                    return found, done
-        raise AssertionError("some copy is new")
-
-    @healing
-    def _restore_batch(self, number: int, drafts: Sequence[Draft], whole: Archive | None) -> None:
-        """Put back some messages, and with the last of them what stands beside them.
-
-        Those lost with the server before the last one are put back again.
-        """
-        with self.database.write(durable=whole is not None, ahead=True) as connection:
-            taken = self.known_ids(connection, [one.message.id for one in drafts])
-            own = []
-            for one in drafts:
-                name = new_id() if one.message.id in taken else one.message.id
-                taken.add(name)
-                own.append(replace(one, message=replace(one.message, id=name)))
-            if own:
-                self.add(connection, number, own)
-            if whole is None:
-                return
-            for summary in whole.summaries:
-                kept = replace(summary, text=kept_text(summary.text).strip())
-                self.insert_summary(connection, number, kept)
-            updated = to_micros(whole.session.updated_at)
-            query = "UPDATE session SET updated_at = ? WHERE num = ?"
-            connection.execute(query, (updated, number))
 
     def stats(self) -> Stats:
         """Return how much is stored."""
@@ -352,16 +282,6 @@ def log_recall(
     if budget_tokens is not None:
         data |= {"budget_tokens": budget_tokens, "used_tokens": used_tokens or 0}
     return replace(found, notes=(*found.notes, *store.metrics.note(RECALL, data)))
-
-
-def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield items, each made in a thread while the caller works with the one before."""
-    end = object()
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = thread.submit(next, items, end)
-            yield cast("T", item)
 
 
 class SqliteStore(PassageFile, MemoryStore):

@@ -5,7 +5,6 @@ A message, its chunks, their index rows and jobs are one transaction.
 
 import re
 import textwrap
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -31,7 +30,6 @@ from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import VALUES_LIMIT, Connection
 from kds.brain.store.maintenance import healing
-from kds.brain.timeouts import leaving_time
 from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
@@ -48,7 +46,7 @@ MARK: Final = "…"
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 AT_ONCE: Final = 2000
-"""Messages that one transaction deletes, in some tenths of a second: others write between two."""
+"""Messages that one statement deletes: a server has a time limit for each."""
 
 EVERY: Final = 2**62
 """More messages than any session has."""
@@ -191,8 +189,8 @@ class SessionTable(MessageSearch):
     ) -> Cleanup:
         """Remove the sessions in which nothing happened for longer than ``older_than``.
 
-        ``tell`` is told how many messages are gone, of how many. Ended in between, it has removed
-        what it told of; the next call goes on.
+        ``tell`` is told how many are gone, of how many. Ended in between, it has removed what it
+        told of; the next call goes on.
         """
         oldest = to_micros(self.database.clock() - older_than)
         with self.database.read() as connection:
@@ -217,71 +215,22 @@ class SessionTable(MessageSearch):
 
     @healing
     def _delete(self, sessions: Sequence[Session], tell: Tell = lambda *_: None) -> None:
-        done, total = 0, sum(one.message_count for one in sessions)
-        for some in _batches(sessions):
-            for session in some:
-                for gone in self._shorten(session.num) if session.message_count > AT_ONCE else ():
-                    tell(done + gone, total)
-            begun = time.monotonic()
-            done += sum(one.message_count for one in some)
+        for done, session in enumerate(sessions, start=1):
             # What is lost with the server before the last one is deleted again.
-            with self.database.write(durable=done >= total) as connection:
-                numbers = [(one.num,) for one in some]
+            with self.database.write(durable=done == len(sessions)) as connection:
                 # Chunks first: their index rows are found through the messages they are slices of.
-                connection.executemany(
-                    "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
-                    [range_of(one.num) for one in some],
-                )
-                connection.executemany(
-                    "DELETE FROM entity_memory WHERE key = ?", [(one.id,) for one in some]
-                )
-                connection.executemany("DELETE FROM message WHERE session_num = ?", numbers)
-                connection.executemany("DELETE FROM session WHERE num = ?", numbers)
+                for at in range(AT_ONCE, session.message_count, AT_ONCE):
+                    some = "message WHERE session_num = ? AND seq <= ?"
+                    for which in (f"chunk WHERE message_num IN (SELECT num FROM {some})", some):
+                        connection.execute(f"DELETE FROM {which}", (session.num, at))
+                ids = range_of(session.num)
+                connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
+                connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
+                connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
                 self.database.count(connection, "vector_deletions", "scrub_due")
-            tell(done, total)
-            if done < total:
-                time.sleep(time.monotonic() - begun)  # half of the time is others'
+            tell(done, len(sessions))
         if sessions:
             self.database.wipe()
-
-    def _shorten(self, number: int) -> Iterator[int]:
-        """Delete the end of a session, and leave one in order that a transaction can delete.
-
-        Yields how many messages are gone.
-        """
-        gone = 0
-        while True:
-            with leaving_time(), self.database.write() as connection:
-                if not self._delete_end(connection, number):
-                    return
-            gone += AT_ONCE
-            yield gone
-
-    def _delete_end(self, connection: Connection, number: int) -> bool:
-        """Delete the last messages of a session; False: it is short."""
-        count = "SELECT message_count FROM session WHERE num = ?"
-        row = connection.execute(count, (number,)).fetchone()
-        if row is None or row[0] <= AT_ONCE:
-            return False
-        last = (number, row[0] - AT_ONCE)
-        where = "FROM message WHERE session_num = ? AND seq > ?"
-        (tokens,) = connection.execute(f"SELECT sum(tokens) {where}", last).fetchone()
-        chunks, first = connection.execute(
-            f"SELECT count(*), min(id) FROM chunk WHERE message_num IN (SELECT num {where})", last
-        ).fetchone()
-        if chunks:  # a session's chunks are in the order of its messages
-            ids = first, range_of(number)[1]
-            self.forget_words(connection, number, ids)
-            connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
-        connection.execute("DELETE FROM summary WHERE session_num = ? AND last_seq > ?", last)
-        connection.execute(f"DELETE {where}", last)
-        connection.execute(
-            "UPDATE session SET message_count = message_count - ?, "
-            "token_count = token_count - ?, chunk_count = chunk_count - ? WHERE num = ?",
-            (AT_ONCE, tokens, chunks, number),
-        )
-        self.database.count(connection, "vector_deletions", "scrub_due")
-        return True
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())
@@ -508,20 +457,6 @@ def session_of(row: Row) -> Session:
     """Read SESSION_COLUMNS; "(damaged)" stands for what should be text and is not."""
     named = zip(_KINDS.items(), row, strict=True)
     return Session(**{name: _from_column(kind, value) for (name, kind), value in named})
-
-
-def _batches(sessions: Sequence[Session]) -> Iterator[list[Session]]:
-    """Cut sessions into runs of AT_ONCE messages, or of one session that has more."""
-    some: list[Session] = []
-    count = 0
-    for one in sessions:
-        if some and count + one.message_count > AT_ONCE:
-            yield some
-            some, count = [], 0
-        some.append(one)
-        count += one.message_count
-    if some:
-        yield some
 
 
 def _sessions(connection: Connection, which: str, *values: object) -> Iterator[Session]:

@@ -163,15 +163,6 @@ class PassageStore(ABC):
     ) -> None:
         """Put the passages from one id to another, of one holder, into the index."""
 
-    def forget_words(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
-        """Take passages that are about to go off the words that their holder counts, if it does."""
-        if self.index_columns:
-            connection.execute(
-                f"UPDATE {self.holders} SET word_count = word_count - "
-                "(SELECT coalesce(sum(size), 0) FROM chunk WHERE id BETWEEN ? AND ?) WHERE num = ?",
-                (*ids, number),
-            )
-
     @abstractmethod
     def _room(self, connection: Connection) -> tuple[int, int]:
         """Return how many bytes there are, and how many steps the tables have had."""

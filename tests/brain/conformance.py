@@ -5,10 +5,8 @@ An implementation's tests subclass `StoreConformance` and provide the fixtures `
 """
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -225,18 +223,16 @@ class SessionConformance:
 
         def die(done: int, total: int) -> None:
             told.append((done, total))
-            if done == 5:
+            if done == 2:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             store.cleanup(timedelta(days=1), dry_run=False, tell=die)
-        assert told == [(1, 11), (3, 11), (5, 11)]
-        assert [one.message_count for one in store.sessions()] == [0, 2, 1, 3]
+        assert told == [(1, 4), (2, 4)]
+        assert [one.message_count for one in store.sessions()] == [0, 2, 1]
         assert store.check().sound
-        say(store, longest := store.sessions()[-1], "goes on")
-        assert [one.seq for one in store.messages(longest.id)] == [1, 2, 3, 4]
         done = store.cleanup(timedelta(days=-1), dry_run=False)
-        assert (done.message_count, store.stats().chunks) == (7, 0)
+        assert (done.message_count, store.stats().chunks) == (3, 0)
         assert store.find_session(kept.id) is None
         assert store.check().sound
 
@@ -304,8 +300,6 @@ class ArchiveConformance:
         assert markdown.startswith("# Add a walrus\n")
         assert "## 1. User (Ann), 2025-11-03 09:00 UTC\n\nAdd a walrus\n" in markdown
         assert CODE in markdown
-        [gone_on] = store.restore_all(from_json(text), go_on=True)
-        assert gone_on.id == session.id
         copy = store.restore(from_json(text)[0])  # beside the original
         assert copy.id != session.id
         copied = store.messages(copy.id)
@@ -327,26 +321,6 @@ class ArchiveConformance:
         ids = [*(f"none-{number}" for number in range(70_000)), one.id]
         with store.database.read() as connection:
             assert store.known_ids(connection, ids) == {one.id}
-
-    def test_a_third_of_the_time_of_putting_back_is_others(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        session = store.create_session()
-        say(store, session, *(f"walrus {number}" for number in range(20)))
-        [whole] = from_json(to_json([archive(store, session.id)]))
-        monkeypatch.setattr("kds.brain.memory.memory_store.RESTORED_AT_ONCE", 4)
-        batch, spans = store._restore_batch, list[tuple[float, float]]()
-
-        def timed(*given: object) -> None:
-            begun = time.monotonic()
-            batch(*given)  # type: ignore[arg-type]
-            spans.append((begun, time.monotonic()))
-
-        monkeypatch.setattr(store, "_restore_batch", timed)
-        store.restore(whole)
-        assert len(spans) == 5
-        for (begun, ended), (following, _) in pairwise(spans):
-            assert following - ended >= (ended - begun) / 2
 
 
 class SearchConformance:

@@ -6,7 +6,7 @@ for a user who is logged in (`kds login`), at the service. A store there has the
 are those of the method.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +23,7 @@ from kds.brain.documents.values import ALL, Document, DocumentRecall
 from kds.brain.errors import KdsError
 from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.export import to_json
-from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore, Stats, is_whole
+from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore, Stats
 from kds.brain.memory.profile import ProfileTable
 from kds.brain.memory.sessions import Cleanup, Session
 from kds.brain.passages.store import Place
@@ -190,19 +190,11 @@ class TeamMemory(TeamStore):
             tell(done, len(old))
         return Cleanup(tuple(old), dry_run)
 
-    def restore_all(self, archives: Iterable[Archive], *, go_on: bool = False) -> Iterator[Session]:
-        """Store exported sessions; under a new id where their own is taken.
-
-        ``go_on``: what is there whole is not stored again.
-        """
-        for one in archives:
-            found = self.find_session(one.session.id) if go_on else None
-            if found and is_whole(found, one):
-                yield found
-                continue
-            content = to_json([one]).encode()
-            stored = self.service.ask("POST", "/sessions/import", dict[str, Any], content)
-            yield self.session(stored["sessions"][0]["id"])
+    def restore(self, archive: Archive) -> Session:
+        """Store an exported session; under a new id where its own is taken."""
+        content = to_json([archive]).encode()
+        stored = self.service.ask("POST", "/sessions/import", dict[str, Any], content)
+        return self._call("session", Session, session_id=stored["sessions"][0]["id"])
 
     def search(self, **asked: Any) -> Searched:
         """Search as `kds.api.memory_search.search_memory` does."""

@@ -330,7 +330,7 @@ async def import_(context: RequestContext) -> Response:
     upload = context.upload("file")
     if upload is None:
         raise MessageError("no file was chosen", where="file", hint="choose one, then import")
-    text = (await upload.read()).decode("utf-8", "replace")
+    text = await upload.read()
 
     def restore() -> list[Session]:
         try:

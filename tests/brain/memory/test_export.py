@@ -35,7 +35,7 @@ MESSAGES = "$.sessions[0].messages"
         ("sessions 0 updated_at", "0001-01-01T00:00:00+14:00", "$.sessions[0].updated_at"),
         ("sessions 0 colour", "red", "$.sessions[0].colour"),
         ("sessions 0 id", " ", "$.sessions[0].id"),
-        ("sessions 0 summaries 0 last_seq", 3, "$.sessions[0].summaries[0]"),
+        ("sessions 0 summaries 0 last_seq", 3, "$.sessions[0]: Value error, a summary"),
     ],
 )  # fmt: skip
 def test_a_wrong_place_is_named(data: Any, place: str, value: object, named: str) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.memory.memory_store import Archive, SqliteStore
-from kds.brain.passages.values import Message
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import person_of
 from kds.brain.timeouts import Deadline
@@ -131,11 +130,8 @@ def test_an_import_that_was_killed_goes_on_when_it_is_repeated(
     with SqliteStore(remembered) as store:
         for number in range(60):
             session = store.create_session(title=f"walrus {number}")
-            said = (
-                Message("", "", seq, "user", f"it says {seq}", session.created_at, 0)
-                for seq in range(1, 41)
-            )
-            store.restore(Archive(session, tuple(said)))
+            for seq in range(1, 41):
+                store.append(session.id, "user", f"it says {seq}")
     kds_call("memory", "export", "--all", "--to", "all.json")
     monkeypatch.setenv("KDS_DATABASE", named)
     command = [sys.executable, "-m", "kds", "memory", "import", "all.json"]

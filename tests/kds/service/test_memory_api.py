@@ -141,7 +141,7 @@ def test_what_was_exported_is_imported_again_under_a_new_id_where_that_is_taken(
     [
         (json.dumps(exported({"id": 5})).encode(), "$.sessions[1].id"),
         (json.dumps(exported())[:-3].encode(), "invalid JSON"),
-        (b"\xff]}", "UTF-8"),
+        (b"\xff]}", "utf-8"),
         (b"[" * 100_000, "not an export"),
     ],
     ids=range(4),

@@ -1,20 +1,17 @@
 """`kds recall`, and the commands of `kds memory` for the sessions of assistants."""
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
-from io import TextIOWrapper
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final
 
 import click
 
 from kds.brain.clock import utc_now
-from kds.brain.memory.export import archive, archives_in, checksum
+from kds.brain.memory.export import archive, checksum, from_json
 from kds.brain.memory.memory_store import is_whole
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -195,20 +192,15 @@ def import_(
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
-    with TemporaryFile() as copy:  # a pipe can be read once; nobody else can open this
-        shutil.copyfileobj(file, copy)
-        twice = TextIOWrapper(copy, "utf-8-sig")
-        twice.seek(0)
-        with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
-            read = archives_in(twice, where=file.name)  # the whole is examined
-            whole = [is_whole(store.find_session(one.session.id), one) for one in read]
-            twice.seek(0)
-            total, restored = len(whole), []
-            read = archives_in(twice, where=file.name)
-            for session in store.restore_all(read, go_on=not all(whole)):
-                restored.append(session)
-                tell("importing", len(restored), total)
-            same = checksum(archive(store, one.id) for one in restored)
+    archives = from_json(file.read(), where=file.name)
+    with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
+        whole = [is_whole(store.find_session(one.session.id), one) for one in archives]
+        restored = []
+        for one, done in zip(archives, whole, strict=True):
+            there = done and not all(whole)  # it was cut off behind this one
+            restored.append(store.session(one.session.id) if there else store.restore(one))
+            tell("importing", len(restored), len(archives))
+        same = checksum(archive(store, one.id) for one in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from io import BytesIO, TextIOWrapper
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -15,7 +14,7 @@ from kds.api.turn_log import session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.errors import MessageError, StoreError
-from kds.brain.memory.export import ArchiveFile, archive, archives_in, to_json, to_markdown
+from kds.brain.memory.export import ArchiveFile, archive, from_json, to_json, to_markdown
 from kds.brain.memory.profile import PURPOSE_LIMIT, Consent
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
@@ -128,14 +127,14 @@ async def import_sessions(served: Served, request: Request) -> Response:
 
     Where one of them is wrong, none is stored.
     """
-    body = BytesIO(await request.body())
+    body = await request.body()
 
     def restore() -> list[Session]:
         try:
-            archives = tuple(archives_in(TextIOWrapper(body, "utf-8-sig"), where="body"))
+            archives = from_json(body, where="body")
         except StoreError as error:
             raise MessageError(error.message, where=error.where, hint=error.hint) from error
-        return list(served.memory_for_writing().restore_all(archives))
+        return list(map(served.memory_for_writing().restore, archives))
 
     restored = await served.archivist.run(restore)
     return JSONResponse({"sessions": list(map(_told, restored))}, 201)
