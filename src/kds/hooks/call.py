@@ -1,11 +1,9 @@
 """One request to the user's service, and starting it: for `kds-hook` and the commands.
 
 Written by hand, as `http.client` costs 25 ms of imports. The request goes over the unix socket in
-the user's runtime folder, or where there is none (Windows, `kds serve --no-socket`) over loopback
-HTTP, to the address in ``service.json`` with the user's token. The folder must be this user's.
+the user's runtime folder, which must be this user's alone.
 """
 
-import json
 import os
 import stat
 import sys
@@ -19,10 +17,7 @@ except ImportError:  # an interpreter other than CPython
 from kds.brain.environment import OFF, runtime_folder
 
 SOCKET_NAME = "service.sock"
-STATE_NAME = "service.json"
-LOCK_NAME = "service.lock"
 STARTING_NAME = "service.starting"  # in the runtime folder: when a service was last started
-TOKEN_NAME = "service.token"  # in the user's own folder: the bearer token of the HTTP side
 
 PAUSE_S = 60  # a service takes some seconds to load: by then a start has worked, or has failed
 
@@ -40,37 +35,28 @@ class NoService(Trouble):
     """No service is running."""
 
 
-class Call:
-    """An open connection, and the header that lets its request in."""
-
-    def __init__(self, connection: _socket.socket, header: str = "") -> None:
-        self.connection = connection
-        self.header = header
-
-
-def connect(folder: str, token_path: str, timeout_s: float) -> Call:
+def connect(folder: str, timeout_s: float) -> _socket.socket:
     """Connect to the service in a runtime folder.
 
     Raises NoService when none listens, Trouble when others may write to the folder.
     """
-    path = os.path.join(folder, SOCKET_NAME)
-    unix = hasattr(_socket, "AF_UNIX")
     try:
         _check_private(os.lstat(folder), "the runtime folder")
-        if unix and os.path.lexists(path):
-            return Call(_opened(_socket.AF_UNIX, path, timeout_s))
-        if unix and not _is_held(os.path.join(folder, LOCK_NAME)):
-            raise NoService("no service is running")  # its port may belong to another user by now
-        side = json.loads(read_owned(os.path.join(folder, STATE_NAME)))["http"]
-        address = str(side["host"]), int(side["port"])
-        token = read_owned(token_path).decode("ascii", "replace").strip()
-        family = _socket.AF_INET6 if ":" in address[0] else _socket.AF_INET
-        return Call(_opened(family, address, timeout_s), f"Authorization: Bearer {token}\r\n")
-    except (FileNotFoundError, ConnectionRefusedError, ValueError, LookupError, TypeError):
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            connection.settimeout(timeout_s)
+            connection.connect(os.path.join(folder, SOCKET_NAME))
+        except BaseException:
+            connection.close()
+            raise
+    except (FileNotFoundError, ConnectionRefusedError, AttributeError):  # Windows has no AF_UNIX
         raise NoService("no service is running") from None
+    return connection
 
 
-def exchange(call: Call, what: str, root: str, content: bytes, *, limit: int) -> tuple[int, bytes]:
+def exchange(
+    connection: _socket.socket, what: str, root: str, content: bytes, *, limit: int
+) -> tuple[int, bytes]:
     """Send a request for ``what`` ("POST /hook") about a workspace; return status and body.
 
     Raises Trouble without a whole answer of at most ``limit`` bytes, TimeoutError when it is late.
@@ -78,11 +64,11 @@ def exchange(call: Call, what: str, root: str, content: bytes, *, limit: int) ->
     head = (
         f"{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        f"{WORKSPACE_HEADER}: {in_header(root)}\r\n{call.header}\r\n"
+        f"{WORKSPACE_HEADER}: {in_header(root)}\r\n\r\n"
     )
-    call.connection.sendall(head.encode() + content)
+    connection.sendall(head.encode() + content)
     received = b""
-    while chunk := call.connection.recv(65_536):
+    while chunk := connection.recv(65_536):
         received += chunk
         if len(received) > limit:
             raise Trouble(f"the service's answer is larger than {limit:,} bytes")
@@ -124,7 +110,8 @@ def start_service(root: str) -> bool:
     one was started. Raises OSError when it cannot be.
     """
     wanted = (os.environ.get(name, "").strip() for name in ("KDS_SERVICE_AUTO", "KDS_SERVICE"))
-    if not sys.executable or any(one.lower() in OFF for one in wanted) or _was_just_started():
+    able = sys.executable and hasattr(_socket, "AF_UNIX")
+    if not able or any(one.lower() in OFF for one in wanted) or _was_just_started():
         return False
     import subprocess  # 11 ms: where there is no service, and nowhere else
 
@@ -136,7 +123,6 @@ def start_service(root: str) -> bool:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
     )
     process.returncode = 0  # nobody waits for it, and Python need not warn of that
     return True
@@ -152,31 +138,6 @@ def _was_just_started() -> bool:
         os.utime(stamp)
     except FileNotFoundError:
         os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT, 0o600))
-    return False
-
-
-def _opened(family: int, address: "str | tuple[str, int]", timeout_s: float) -> _socket.socket:
-    connection = _socket.socket(family, _socket.SOCK_STREAM)
-    try:
-        connection.settimeout(timeout_s)
-        connection.connect(address)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _is_held(path: str) -> bool:
-    """Whether a process holds the lock of the service, as `kds.service.lifecycle` takes it."""
-    import fcntl
-
-    lock = os.open(path, os.O_RDONLY | GUARDS)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)  # which gives a lock back that was free
     return False
 
 

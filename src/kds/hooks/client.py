@@ -10,8 +10,8 @@ import json
 import os
 import sys
 
-from kds.brain.environment import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import TOKEN_NAME, NoService, Trouble, connect, exchange, start_service
+from kds.brain.environment import find_workspace, runtime_folder
+from kds.hooks.call import NoService, Trouble, connect, exchange, start_service
 from kds.hooks.log import note
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
@@ -25,25 +25,22 @@ kds-hook hands the prompts of an assistant to the KDS service. Claude Code, Copi
 call it, with JSON on stdin; `kds init` sets that up.
 
 Where no service runs it starts one in the background, for the prompts to come.
-
-  --no-start  start none
 """
 
 
 def main() -> int:
     """Run the hook on stdin and stdout. Returns 0, whatever happens."""
     try:
-        given = sys.argv[1:]
-        if {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
+        if {"-h", "--help"} & set(sys.argv) or (sys.stdin and os.isatty(0)):
             os.write(2, USAGE.encode())
         else:
-            _guarded(start="--no-start" not in given)
+            _guarded()
     except BaseException:  # noqa: BLE001  # such as an interrupt, or a log that cannot be written
         pass
     return 0
 
 
-def _guarded(*, start: bool) -> None:
+def _guarded() -> None:
     """Run the hook; on any trouble leave a line in the log of the workspace it was about."""
     given = os.environ.get(TIMEOUT_VARIABLE, "")
     wanted_ms = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
@@ -58,7 +55,7 @@ def _guarded(*, start: bool) -> None:
         named = data.get("cwd")
         folder = named if isinstance(named, str) and named else folder
         if found := find_workspace(folder):
-            _run(content, found[0], timeout_s, start=start)
+            _run(content, found[0], timeout_s)
     except TimeoutError:
         reason = f"no answer within {timeout_s * 1000:.0f} ms"
     except Trouble as error:
@@ -74,19 +71,18 @@ def _guarded(*, start: bool) -> None:
         note(found[1], reason)
 
 
-def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
+def _run(content: bytes, root: str, timeout_s: float) -> None:
     """Print what the service has to say; start one where none is running."""
     try:
-        call = connect(runtime_folder(), os.path.join(own_folder(), TOKEN_NAME), timeout_s)
+        connection = connect(runtime_folder(), timeout_s)
         try:
-            status, answer = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
+            status, answer = exchange(connection, "POST /hook", root, content, limit=ANSWER_LIMIT)
         finally:
-            call.connection.close()
+            connection.close()
         if status == 503:
             raise NoService("the service is busy, or ends")
     except NoService:
-        if start:
-            start_service(root)
+        start_service(root)
         raise
     if status not in (200, 204):
         raise Trouble(f"the service answered {status}")

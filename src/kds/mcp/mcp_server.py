@@ -1,22 +1,15 @@
-"""The MCP server: what it offers, put together; its answers to single messages, and over HTTP."""
+"""The MCP server: what it offers, put together, and its answers to single messages."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 from mcp import MCPError
-from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import (
-    ResourceError,
-    ResourceNotFoundError,
-    ToolError,
-    UnexpectedResourceError,
-    UnexpectedToolError,
-)
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.stdio import stdio_server
 from mcp_types import (
     INVALID_PARAMS,
@@ -24,16 +17,14 @@ from mcp_types import (
     GetPromptResult,
     InputRequiredResult,
     Prompt,
-    Resource,
     ToolAnnotations,
 )
-from pydantic import AnyUrl
 
-from kds.brain.errors import DispatchError, KdsError
+from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
 from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
-from kds.mcp import resources
+from kds.mcp import prompts
 from kds.mcp.tools import Workplace
 
 T = TypeVar("T")
@@ -45,12 +36,7 @@ INSTRUCTIONS: Final = (
     "for. Else do not."
 )
 
-PATH: Final = "/mcp"  # which the SDKs and the clients' documentation use
 ANSWER_S: Final = 110  # that a message is worked on: the client's side waits a little longer
-
-GRACE_S: Final = 2
-"""Seconds that open streams get to end when the server is stopped: clients hold one for as long
-as they live."""
 
 READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 ADDS: Final = ToolAnnotations(
@@ -86,7 +72,6 @@ class KdsServer(MCPServer[None]):
         ):
             text = inspect.getdoc(function)  # without the indentation of the code
             self.add_tool(function, title=title, annotations=annotations, description=text)
-        resources.add_resources(self, place)
 
     async def _ask(self, question: Callable[[Workplace], T]) -> T:
         """Ask the workplace in a thread; what is wrong is told with the fix."""
@@ -97,7 +82,7 @@ class KdsServer(MCPServer[None]):
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""
-        return await self._ask(resources.list_prompts)
+        return await self._ask(prompts.list_prompts)
 
     async def get_prompt(
         self,
@@ -106,23 +91,7 @@ class KdsServer(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         """Render a prompt for a message; nothing is remembered."""
-        return await self._ask(lambda place: resources.get_prompt(place, name, arguments or {}))
-
-    async def list_resources(self) -> list[Resource]:
-        """List the fixed resources, then every prompt file."""
-        return [*await super().list_resources(), *await self._ask(resources.prompt_resources)]
-
-    async def read_resource(
-        self, uri: AnyUrl | str, context: Context[None, Any] | None = None
-    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        """Read a resource; what is wrong with it is told with the fix."""
-        try:
-            return await super().read_resource(uri, context)
-        except UnexpectedResourceError as error:
-            if not isinstance(cause := error.__cause__, KdsError):
-                raise
-            kind = ResourceNotFoundError if isinstance(cause, DispatchError) else ResourceError
-            raise kind(str(cause)) from error
+        return await self._ask(lambda place: prompts.get_prompt(place, name, arguments or {}))
 
     async def call_tool(
         self,
@@ -180,37 +149,3 @@ async def answered(workspace: Workspace, lines: Sequence[str]) -> list[str]:
         async with stdio_server(file, file) as (messages, answers):
             await server._lowlevel_server.run(messages, answers, options)
     return exchange.said
-
-
-def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[str], None]) -> None:
-    """Serve streamable HTTP on loopback, with a token, until a signal ends it.
-
-    ``announce`` is given the line that says where. Raises ServiceError when the address is not
-    loopback or is taken, WorkspaceError when the workspace cannot be used, StoreError when no
-    token can be written.
-    """
-    import uvicorn
-
-    from kds.service.listening import HttpAddress, bind_http
-    from kds.service.requests import BODY_LIMIT
-    from kds.service.security import TokenAuth, open_token
-    from kds.service.service_client import ServiceAddress
-
-    address, place = HttpAddress(host, port), ServiceAddress()
-    server.workspace.ensure()
-    place.ensure()
-    token = open_token(place.token_path)
-    listener, bound = bind_http(address)
-    app = server.streamable_http_app(
-        streamable_http_path=PATH, host=bound.host, max_request_body_size=BODY_LIMIT
-    )
-    guard = TokenAuth(app, token)
-
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        await (app if scope["type"] == "lifespan" else guard)(scope, receive, send)
-
-    config = uvicorn.Config(
-        guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S
-    )
-    announce(f"kds: MCP at {bound.url}{PATH}; the token is in {place.token_path}")
-    uvicorn.Server(config).run(sockets=[listener])

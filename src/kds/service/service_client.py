@@ -1,4 +1,4 @@
-"""Asking the user's service, over its unix socket or the HTTP side it names.
+"""Asking the user's service, over its unix socket.
 
 `RouterClient` routes for a surface: by the service, else in this very process.
 """
@@ -15,17 +15,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace, own_settings_path, shared_database
-from kds.hooks.call import (
-    LOCK_NAME,
-    SOCKET_NAME,
-    STARTING_NAME,
-    STATE_NAME,
-    TOKEN_NAME,
-    Call,
-    Trouble,
-    connect,
-    exchange,
-)
+from kds.hooks.call import SOCKET_NAME, STARTING_NAME, Trouble, connect, exchange
 from kds.service.freshness import Installation
 
 if TYPE_CHECKING:  # the router and the memory: a client of a service needs neither
@@ -81,12 +71,12 @@ class ServiceAddress:
         """``folder`` stands in for both folders."""
         self.folder = folder or Path(runtime_folder())
         self.socket_path = self.folder / SOCKET_NAME
-        self.lock_path = self.folder / LOCK_NAME
-        self.state_path = self.folder / STATE_NAME
+        self.lock_path = self.folder / "service.lock"
+        self.state_path = self.folder / "service.json"
         self.starting_path = self.folder / STARTING_NAME
         self.log_path = self.folder / "service.log"
         own = folder or Path(own_folder())
-        self.token_path, self.page_path = own / TOKEN_NAME, own / "page.port"
+        self.token_path, self.page_path = own / "service.token", own / "page.port"
 
     def ensure(self) -> None:
         """Make the folders, for this user alone. Raises StoreError."""
@@ -195,10 +185,9 @@ class ServiceClient:
         content = b"" if body is None else json.dumps(body).encode()
         where, hint = str(self._address.socket_path), "see `kds service status`"
         try:
-            call = _connected(self._address)
-            with closing(call.connection):
-                call.connection.settimeout(self._timeout_s)
-                status, answer = exchange(call, what, self._root, content, limit=ANSWER_LIMIT)
+            with closing(connect(str(self._address.folder), CONNECT_S)) as connection:
+                connection.settimeout(self._timeout_s)
+                status, answer = exchange(connection, what, self._root, content, limit=ANSWER_LIMIT)
             told: Mapping[str, Any] = json.loads(answer)
         except TimeoutError as error:
             raise KdsError(
@@ -221,20 +210,11 @@ class ServiceClient:
 
 def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
     """Return a client for ``workspace`` when the service accepts connections, else None."""
-    return ServiceClient(workspace, timeout_s=timeout_s) if answers(ServiceAddress()) else None
-
-
-def answers(address: ServiceAddress) -> bool:
-    """Whether a service accepts connections."""
     try:
-        _connected(address).connection.close()
+        connect(str(ServiceAddress().folder), CONNECT_S).close()
     except (OSError, Trouble):
-        return False
-    return True
-
-
-def _connected(address: ServiceAddress) -> Call:
-    return connect(str(address.folder), str(address.token_path), CONNECT_S)
+        return None
+    return ServiceClient(workspace, timeout_s=timeout_s)
 
 
 def team_of(workspace: Workspace) -> "TeamService | None":

@@ -12,10 +12,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -38,7 +40,7 @@ QUEUE_LIMIT: Final = 256
 """Calls that may wait in either queue: the last one waits 2-4 s, longer than a hook does."""
 
 LONG_S: Final = 1.0
-"""Seconds that a query waits for urgent calls. Without this limit, with 200 clients that never
+"""Seconds for which urgent calls go before a query. Without this limit, with 200 clients that never
 pause, one query in a hundred waited 43 s."""
 
 LET_GO_S: Final = 600.0
@@ -49,10 +51,8 @@ MOST_PEOPLE: Final = 500  # of a shared service who are kept ready
 
 THREADS: Final = 8
 """Of a shared service, for routing, and as many for sessions: they wait for the database. With the
-two connections that a turn holds at most they are as many as a process has."""
-
-AT_ONCE: Final = 2
-"""Calls of one person that run together: more would be no faster, and leave nothing to others."""
+two connections that a turn holds at most they are as many as a process has. One person has one of
+each."""
 
 FIGURES_SHARE: Final = 0.02
 """Of the time that working out figures may take, however often somebody asks for them."""
@@ -68,22 +68,11 @@ _Result = TypeVar("_Result")
 Threads = tuple[ThreadPoolExecutor, ThreadPoolExecutor]
 
 
-@dataclass(eq=False, slots=True)
-class _Call:
-    """A call that waits for its turn, or runs."""
-
-    turn: asyncio.Future[None]
-    key: str | None
-    patient: bool
-    since: float
-
-
 class Worker:
-    """Runs calls off the event loop, from which alone it is used: in order, ``at_once`` together.
+    """Runs calls one after the other off the event loop, from which alone it is used.
 
-    Two calls of one ``key`` never run together. Urgent calls (a hook holds up a person's prompt) go
-    before patient ones (queries), but a patient call that has waited for `LONG_S` goes between two
-    urgent ones.
+    Urgent calls (a hook holds up a person's prompt) go before patient ones (queries) that have not
+    waited `LONG_S` longer.
     """
 
     def __init__(
@@ -91,79 +80,66 @@ class Worker:
         *,
         limit: int = QUEUE_LIMIT,
         name: str = "kds-router",
-        at_once: int = 1,
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
-        """``threads`` are those of several workers; without them it has ``at_once`` of its own."""
-        self._limit, self._at_once = limit, at_once
+        """``threads`` are those of several workers; without them it has one of its own."""
+        self._limit = limit
         self._owns_threads = threads is None
-        self._threads = threads or ThreadPoolExecutor(at_once, thread_name_prefix=name)
-        self._waiting, self._running = list[_Call](), list[_Call]()
-        self._was_urgent = self._closed = False
+        self._threads = threads or ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._waiting: list[tuple[float, int, bool, asyncio.Future[None]]] = []
+        self._numbers = count()
+        self._busy = self._closed = False
 
-    async def run(
-        self, call: Callable[[], _Result], *, patient: bool = False, key: str | None = None
-    ) -> _Result:
+    async def run(self, call: Callable[[], _Result], *, patient: bool = False) -> _Result:
         """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
         if self._closed:
             raise BusyError("the service is stopping", hint="start it again: kds service start")
-        alike = sum(one.patient == patient for one in self._waiting)
-        if alike + len(self._running) >= self._limit:
+        alike = sum(one[2] == patient and not one[3].done() for one in self._waiting)
+        if alike + self._busy >= self._limit:
             raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
         loop = asyncio.get_running_loop()
-        own = _Call(loop.create_future(), key, patient, time.monotonic())
-        self._waiting.append(own)
+        turn, due = loop.create_future(), time.monotonic() + LONG_S * patient
+        heappush(self._waiting, (due, next(self._numbers), patient, turn))
         self._pass_on()
-        job: Future[_Result] | None = None
-
-        def end_later(_: object) -> None:
-            try:
-                loop.call_soon_threadsafe(self._end, own)
-            except RuntimeError:  # the loop has ended, and with it all that waited
-                self._running.remove(own)
-
         try:
-            await own.turn
-            job = self._threads.submit(call)
-            return await asyncio.wrap_future(job)
-        finally:
-            if own in self._waiting:  # its client has gone
-                self._waiting.remove(own)
-            elif job is None or job.done():
-                self._end(own)
-            else:  # cancelled, and its thread cannot be stopped: the next one waits for that
-                job.add_done_callback(end_later)
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # its client has gone as it was to begin
+                self._end()
+            raise
+
+        def end(_: object) -> None:
+            try:
+                loop.call_soon_threadsafe(self._end)
+            except RuntimeError:  # the loop has ended, and with it all that waited
+                self._busy = False
+
+        job = self._threads.submit(call)
+        job.add_done_callback(end)  # a thread cannot be stopped: the next one waits for its end
+        return await asyncio.wrap_future(job)
 
     @property
     def waiting(self) -> int:
         """How many calls wait or run."""
-        return len(self._waiting) + len(self._running)
+        return len(self._waiting) + self._busy
 
     def close(self, *, wait: bool = True) -> None:
-        """Take no more calls, and wait for those on threads of its own; from any thread."""
+        """Take no more calls, and wait for those on a thread of its own; from any thread."""
         self._closed = True
         if self._owns_threads:
             self._threads.shutdown(wait=wait, cancel_futures=True)
 
-    def _end(self, ended: _Call) -> None:
-        self._running.remove(ended)
+    def _end(self) -> None:
+        self._busy = False
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Let the next calls begin, if any may."""
-        while len(self._running) < self._at_once and (found := self._next()) is not None:
-            self._was_urgent = not found.patient
-            self._waiting.remove(found)
-            self._running.append(found)
-            found.turn.set_result(None)
-
-    def _next(self) -> _Call | None:
-        held = {one.key for one in self._running} - {None}
-        ready = [one for one in self._waiting if one.key not in held and not one.turn.done()]
-        urgent = next((one for one in ready if not one.patient), None)
-        patient = next((one for one in ready if one.patient), None)
-        overdue = patient is not None and time.monotonic() - patient.since > LONG_S
-        return patient if urgent is None or (overdue and self._was_urgent) else urgent
+        """Let the next call begin, if one may."""
+        while self._waiting and not self._busy:
+            turn = heappop(self._waiting)[3]
+            if not turn.done():  # else its client has gone
+                self._busy = True
+                turn.set_result(None)
 
 
 class Attendance:
@@ -226,7 +202,7 @@ class ServedWorkspace:
         self.threads: Threads = base.threads if base else _threads()
         """Those that route and those for sessions of a shared service's people."""
         routing, sessions = self.threads if base else (None, None)
-        self.worker = Worker(at_once=AT_ONCE if base else 1, threads=routing)
+        self.worker = Worker(threads=routing)
         """Routes, and answers queries when nothing is to be routed."""
         self.archivist = Worker(name="kds-archivist", threads=sessions)
         """For sessions: erasing one may take seconds, for which no hook waits."""

@@ -10,15 +10,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from filelock import FileLock
 
-from kds.brain.files import PrivateFile
 from kds.hooks import client as hook
 from kds.hooks.log import LOG_LIMIT, LOG_NAME, note, read_hook_log
 from kds.service.requests import BODY_LIMIT
@@ -44,7 +42,7 @@ OK = http("200 OK", REPLY)
 
 
 @contextmanager
-def serving(answer: bytes | Answer, *, tcp: bool = False) -> Iterator[Any]:
+def serving(answer: bytes | Answer) -> Iterator[Any]:
     """Answer each request to the service of this test's user alike; ``requests`` has them."""
 
     class Handler(socketserver.StreamRequestHandler):
@@ -59,26 +57,14 @@ def serving(answer: bytes | Answer, *, tcp: bool = False) -> Iterator[Any]:
     address = ServiceAddress()
     address.ensure()
     address.socket_path.unlink(missing_ok=True)
-    made: Any = socketserver.TCPServer if tcp else socketserver.UnixStreamServer
-    with made(("127.0.0.1", 0) if tcp else str(address.socket_path), Handler) as server:
+    made: Any = socketserver.UnixStreamServer
+    with made(str(address.socket_path), Handler) as server:
         server.requests = []
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield server
         server.shutdown()
         thread.join()
-
-
-@contextmanager
-def serving_tcp(*, lock: bool = True) -> Iterator[Any]:
-    with serving(OK, tcp=True) as service:
-        host, port = service.server_address
-        state = json.dumps({"pid": 1, "http": {"host": host, "port": port}})
-        address = ServiceAddress()
-        PrivateFile(address.state_path).replace(state.encode())
-        PrivateFile(address.token_path).replace(b"s3cret\n")
-        with FileLock(address.lock_path, mode=0o600) if lock else nullcontext():
-            yield service
 
 
 def asked(folder: Path, **more: object) -> dict[str, object]:
@@ -169,7 +155,7 @@ def test_an_answer_of_another_kind_is_not_passed_on(
     answer: bytes | Answer, reason: str, workspace: Path
 ) -> None:
     with serving(answer):
-        assert was_silent(run(asked(workspace), "--no-start", timeout_ms=2000))
+        assert was_silent(run(asked(workspace), timeout_ms=2000))
     assert reasons(workspace) == [reason]
 
 
@@ -256,27 +242,6 @@ def test_the_log_is_private_never_holds_the_prompt_and_begins_anew_when_full(
     assert [path.name for path in log.parent.iterdir()] == [f"{LOG_NAME}.1"]
 
 
-def test_without_a_unix_socket_it_asks_the_http_side_with_its_token(workspace: Path) -> None:
-    with serving_tcp() as service:
-        assert run(asked(workspace)).stdout == REPLY
-    assert b"\r\nAuthorization: Bearer s3cret\r\n" in service.requests[0]
-
-
-@pytest.mark.parametrize("state", [None, "", "[]", '{"http": null}', '{"http": {}}', "token"])
-def test_a_service_that_is_gone_or_has_no_safe_http_side_is_not_asked(
-    state: str | None, workspace: Path
-) -> None:
-    """Nor one whose token others can read."""
-    with serving_tcp(lock=state is not None) as service:
-        if state == "token":
-            ServiceAddress().token_path.chmod(0o644)
-        elif state is not None:
-            ServiceAddress().state_path.write_text(state)
-        assert was_silent(run(asked(workspace)))
-    assert service.requests == []
-    assert len(reasons(workspace)) == 1
-
-
 @pytest.fixture
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands in for the Python that would start a service: writes down how it was called."""
@@ -288,12 +253,10 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return script
 
 
-def start(
-    python: Path, given: dict[str, Any], *arguments: str
-) -> "subprocess.CompletedProcess[bytes]":
+def start(python: Path, given: dict[str, Any]) -> "subprocess.CompletedProcess[bytes]":
     code = f"import sys; sys.executable = {str(python)!r}; "
     return subprocess.run(
-        [sys.executable, "-c", f"{code}from kds.hooks.client import main; main()", *arguments],
+        [sys.executable, "-c", f"{code}from kds.hooks.client import main; main()"],
         input=json.dumps(given).encode(), capture_output=True, timeout=PATIENCE_S,
         env={**os.environ, hook.TIMEOUT_VARIABLE: "20000"},
     )  # fmt: skip
@@ -320,13 +283,12 @@ def test_a_service_is_started_where_there_is_none_but_once_a_minute(
 def test_none_is_started_where_that_is_switched_off(
     workspace: Path, python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert was_silent(start(python, asked(workspace), "--no-start"))
     for name, value in (("KDS_SERVICE", "off"), ("KDS_SERVICE_AUTO", "No")):
         with monkeypatch.context() as switched:
             switched.setenv(name, value)
             assert was_silent(start(python, asked(workspace)))
     assert not ServiceAddress().starting_path.exists()
-    assert reasons(workspace) == ["no service is running"] * 3
+    assert reasons(workspace) == ["no service is running"] * 2
 
 
 def test_a_run_imports_little(workspace: Path) -> None:

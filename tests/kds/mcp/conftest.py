@@ -2,24 +2,17 @@
 
 import os
 import shutil
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import jsonschema
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
-
-from ...effort import PATIENCE_S
 
 KDS = Path(sys.executable).with_name("kds")
 
@@ -65,9 +58,6 @@ class Talk:
         return text_of(self.call(tool, **arguments))
 
 
-Connect = Callable[..., Talk]
-
-
 def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if block.type == "text")
 
@@ -104,50 +94,3 @@ def stdio(
     client = Client(stdio_client(parameters), mode="legacy")
     with portal.wrap_async_context_manager(client):
         yield Talk(portal, client)
-
-
-@dataclass(frozen=True)
-class HttpServer:
-    """A running `kds mcp --http`."""
-
-    url: str
-    token: str
-    workspace: Path
-
-
-@pytest.fixture(scope="session")
-def http_server(mcp_workspace: Path, environment: dict[str, str]) -> Iterator[HttpServer]:
-    command = [KDS, "mcp", "--http", "127.0.0.1:0", "--workspace", mcp_workspace]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("kds: MCP at "), line + process.stderr.read()
-        threading.Thread(target=process.stderr.read, daemon=True).start()  # it must not fill up
-        url = line.removeprefix("kds: MCP at ").partition(";")[0]
-        place = line.partition("the token is in ")[2].strip()
-        token = Path(place).read_text().strip()
-        yield HttpServer(url, token, mcp_workspace)
-        process.terminate()
-        assert process.wait(timeout=PATIENCE_S) in (0, -15)
-
-
-@pytest.fixture
-def connect(portal: BlockingPortal, http_server: HttpServer) -> Iterator[Connect]:
-    """Connect a client to the HTTP server, by a `mode` of the protocol."""
-    with ExitStack() as stack:
-
-        def connected(mode: str = "legacy") -> Talk:
-            headers = {"Authorization": f"Bearer {http_server.token}"}
-            http = stack.enter_context(
-                portal.wrap_async_context_manager(
-                    httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S)
-                )
-            )
-            client = Client(
-                streamable_http_client(http_server.url, http_client=http),
-                mode=mode,  # type: ignore[arg-type]  # a Literal of the package
-            )
-            stack.enter_context(portal.wrap_async_context_manager(client))
-            return Talk(portal, client)
-
-        yield connected

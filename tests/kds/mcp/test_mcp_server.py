@@ -137,7 +137,6 @@ async def test_a_folder_without_a_workspace_is_left_alone_until_something_is_rou
     async with Client(KdsServer(Workspace.find(tmp_path)), mode="legacy") as client:
         assert (await client.list_tools()).tools
         assert (await client.list_prompts()).prompts
-        assert await client.read_resource("kds://context")
         hits = await client.call_tool("memory_search", {"query": "bus"})
         assert "nothing is remembered yet" in str(hits.structured_content)
     assert list(tmp_path.iterdir()) == []

@@ -52,7 +52,7 @@ def routed(client: httpx.Client, message: str, **more: Any) -> dict[str, Any]:
 def run_hook(root: Path, **given: Any) -> Any:
     """What `kds-hook` prints for an input, read as JSON; None when it prints nothing."""
     done = subprocess.run(
-        [HOOK, "--no-start"],
+        [HOOK],
         input=json.dumps({"cwd": str(root), **given}).encode(),
         capture_output=True,
         env={**os.environ, "KDS_HOOK_TIMEOUT_MS": "20000"},

@@ -1,4 +1,4 @@
-"""The threads that route: in order, one at a time for each key, and no endless queue."""
+"""The threads that route: one call after the other, urgent ones first."""
 
 import asyncio
 import threading
@@ -6,33 +6,33 @@ from functools import partial
 
 import pytest
 
-from kds.service.workspaces import Worker
+from kds.service import workspaces
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_calls_of_one_key_never_run_together_and_others_go_on() -> None:
-    worker = Worker(at_once=2)
-    running: list[str] = []
+async def test_urgent_calls_go_first_and_no_call_begins_before_the_one_before_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = workspaces.Worker()
     done: list[str] = []
-
-    def call(name: str) -> None:
-        assert name[0] not in running, "two of one key"
-        running.append(name[0])
-        done.append(name)
-        running.remove(name[0])
-
     gate = threading.Event()
-    first = asyncio.create_task(worker.run(gate.wait, key="a"))
-    waiting = [asyncio.create_task(worker.run(partial(call, "a1"), key="a"))]
-    for name in ("b1", "b2", "c1"):
-        await worker.run(partial(call, name), key=name[0])
-    first.cancel()  # the thread goes on, and so does what it holds
-    with pytest.raises(asyncio.CancelledError):
-        await first
-    await worker.run(partial(call, "b3"), key="b")
-    assert done == ["b1", "b2", "c1", "b3"]
+    first = asyncio.create_task(worker.run(gate.wait))
+    await asyncio.sleep(0)
+    waiting = []
+    for name, patient in (("query", True), ("gone", False), ("hook", False), ("hook 2", False)):
+        call = worker.run(partial(done.append, name), patient=patient)
+        waiting.append(asyncio.create_task(call))
+    await asyncio.sleep(0)
+    monkeypatch.setattr(workspaces, "LONG_S", -60.0)  # as one that has waited for long
+    waiting.append(asyncio.create_task(worker.run(partial(done.append, "old"), patient=True)))
+    await asyncio.sleep(0)
+    for one in (first, waiting.pop(1)):  # the thread goes on, and what it holds
+        one.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await one
+    assert done == []
     gate.set()
     await asyncio.gather(*waiting)
     worker.close()
-    assert done[-1] == "a1"
+    assert done == ["old", "hook", "hook 2", "query"]

@@ -241,19 +241,9 @@ def _make_site(state: "State", port: int) -> "Site":
     return open_site(state, port)
 
 
-@base.command("claude mcp add kds -- kds mcp", "kds mcp --http 8765", common=(base.WORKSPACE,))
-@base.option("--http [HOST:]PORT", "Serve HTTP on loopback, with a token, not stdio.", to="address")
-def mcp(*, address: str | None, workspace: Workspace) -> None:
-    """Serve the router to MCP clients, over stdin and stdout: tools, prompts and resources.
-
-    With --http a client sends the content of ~/.config/kds/service.token as its bearer token.
-    """
-    if address is not None:
-        from kds.mcp.mcp_server import KdsServer, serve_http  # 0.8 s of CPU
-
-        place = host_and_port(address)
-        serve_http(KdsServer(workspace), *place, announce=lambda line: click.echo(line, err=True))
-        return
+@base.command("claude mcp add kds -- kds mcp", common=(base.WORKSPACE,))
+def mcp(*, workspace: Workspace) -> None:
+    """Serve the router to MCP clients, over stdin and stdout: tools and prompts."""
     if sys.stdin.isatty():
         waiting = "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves"
         click.echo(f"{waiting}: `kds init` tells them to. Leave with Ctrl+C.", err=True)

@@ -100,7 +100,7 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
 
     Raises MessageError, as `QueryService.ask` does.
     """
-    run, service = partial(served.worker.run, patient=True, key=query.session), served.queries
+    run, service = partial(served.worker.run, patient=True), served.queries
 
     def find() -> Understood:
         """Search, unless a model is to be asked first what the question means."""

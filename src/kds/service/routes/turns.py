@@ -127,8 +127,7 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
 
     Raises what `Conversations.route` raises, and ConflictError when the sender's settings differ.
     """
-    run = partial(served.worker.run, key=asked.conversation or "")
-    by = served.conversations
+    run, by = served.worker.run, served.conversations
     if asked.variables is not None:
         _check_variables(served, asked.variables)
     how: dict[str, Any] = {
@@ -183,7 +182,7 @@ async def answer_mcp(request: Request, served: Served, asked: McpRequest) -> Res
     _check_variables(served, asked.variables)
     answer: AnswerMcp | None = request.app.state.mcp
     if answer is None:
-        raise NotServedError("this service answers no MCP clients", hint="kds mcp --http")
+        raise NotServedError("this service answers no MCP clients", hint="kds mcp")
     return JSONResponse({"messages": await answer(served.workspace, asked.messages)})
 
 
@@ -207,8 +206,8 @@ async def check_files(request: Request, served: Served, asked: CheckRequest) -> 
 @router.get("/context", response_model=JSON)
 async def load_context(served: Served, conversation: ConversationQuery = None) -> Response:
     """Return what a conversation remembers, oldest first."""
-    read = served.worker.run(lambda: served.conversations.journal(conversation).load())
-    return _context(await read)
+    journal = served.conversations.journal(conversation)
+    return _context(await served.worker.run(journal.load))
 
 
 @router.post("/context", response_model=JSON)
@@ -222,15 +221,14 @@ async def log_context(served: Served, asked: ContextRequest) -> Response:
         context_ref=clean_message(asked.context_ref) if asked.context_ref else None,
     )
     journal = served.conversations.journal(asked.conversation)
-    logged = served.worker.run(lambda: journal.log(entry), key=asked.conversation or "")
-    return _context(await logged)
+    return _context(await served.worker.run(lambda: journal.log(entry)))
 
 
 @router.delete("/context")
 async def clear_context(served: Served, conversation: ConversationQuery = None) -> dict[str, int]:
     """Forget a conversation, and tell how many entries it had."""
     clear = partial(served.conversations.clear, conversation)
-    return {"cleared": await served.worker.run(clear, key=conversation or "")}
+    return {"cleared": await served.worker.run(clear)}
 
 
 def _context(loaded: LoadedContext) -> Response:

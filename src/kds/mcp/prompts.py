@@ -1,24 +1,19 @@
-"""The resources, and the agents' prompts as MCP prompts.
+"""The agents' prompts as MCP prompts.
 
 A prompt is a slash command in most clients. Getting one renders it for a message, as a `#file:`
 invocation of its file would, and nothing is remembered: the client may only want to show it.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from mcp import MCPError
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import (
     INVALID_PARAMS,
     GetPromptResult,
     Prompt,
     PromptArgument,
     PromptMessage,
-    Resource,
     TextContent,
 )
 
@@ -28,9 +23,6 @@ from kds.mcp.tools import Workplace
 if TYPE_CHECKING:
     from kds.router.prompts.library import PromptLibrary
     from kds.router.prompts.promptfile import PromptFile
-
-JSON: Final = "application/json"
-MARKDOWN: Final = "text/markdown"
 
 ENTRANCE: Final = "kds"  # the prompt that routes its message, to any agent
 ARGUMENT: Final = PromptArgument(
@@ -42,51 +34,6 @@ HANDOFF: Final = Prompt(
     description="Go on where the last session in this repository stopped, of whichever assistant.",
     arguments=[PromptArgument(name="to", description="Who goes on.", required=False)],
 )
-
-_ANY_NAME: Final = ResourceSecurity(exempt_params={"conversation"})
-"""A conversation may be called like a path: its name is hashed before it meets the disk."""
-
-
-def add_resources(server: MCPServer[Any], workplace: Workplace) -> None:
-    """Register the resources. Prompts are listed by `prompt_resources`."""
-
-    def add(uri: str, name: str, mime_type: str) -> Callable[[Callable[..., str]], object]:
-        return server.resource(
-            uri, name=name, title=name.capitalize(), mime_type=mime_type, security=_ANY_NAME
-        )
-
-    @add("kds://context", "context", JSON)
-    def context() -> str:
-        """The last messages of the workspace's conversation, oldest first."""
-        return _json(workplace.context_load())
-
-    @add("kds://context/{conversation}", "context of a conversation", JSON)
-    def of_conversation(conversation: str) -> str:
-        """The last messages of one conversation, oldest first."""
-        return _json(workplace.context_load(conversation))
-
-    @add("kds://prompts", "prompts", JSON)
-    def prompts() -> str:
-        """The prompt files of the workspace: name, intent, description and place."""
-        shown = ("name", "intent", "description", "ref")
-        found = workplace.library().prompts()
-        return _json([{key: getattr(prompt, key) for key in shown} for prompt in found])
-
-    @add("kds://prompts/{name}", "prompt file", MARKDOWN)
-    def prompt(name: str) -> str:
-        """The body of a prompt file, before anything is filled in."""
-        return workplace.library().get(name).body
-
-
-def prompt_resources(workplace: Workplace) -> list[Resource]:
-    """List the prompt files, so that they can be picked without knowing their names."""
-    return [
-        Resource(
-            uri=f"kds://prompts/{quote(prompt.name, safe='')}", name=prompt.name,
-            title=title(prompt.name), description=prompt.description, mime_type=MARKDOWN,
-        )
-        for prompt in workplace.library().prompts()
-    ]  # fmt: skip
 
 
 def list_prompts(workplace: Workplace) -> list[Prompt]:
@@ -135,7 +82,3 @@ def _offered(library: "PromptLibrary") -> "Mapping[str, PromptFile]":
 def _said(description: str | None, text: str) -> GetPromptResult:
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
     return GetPromptResult(description=description, messages=[message])
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
