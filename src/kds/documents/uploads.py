@@ -20,7 +20,7 @@ from typing import Final
 
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
-from kds.brain.errors import KdsError, MessageError
+from kds.brain.errors import KdsError
 from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, add_documents
@@ -38,7 +38,6 @@ MOST_CHARS: Final = 120
 
 LOCK_S: Final = 5.0
 
-_NUMBERED: Final = re.compile(r"(?P<stem>.+) \(\d+\)(?P<ending>\.\w+)")
 _UNSAFE: Final = re.compile(r"[^\w. ()+,=@-]+")
 
 Read = Callable[[Workspace, Sequence[Path]], Report]
@@ -191,32 +190,6 @@ def _keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:
                 PrivateFile(path).replace(content)
                 return path
     raise AssertionError("numbers have no end")
-
-
-def first_version(name: str) -> str | None:
-    """Return the name of the file that another one of its name was kept beside, if it was.
-
-    >>> first_version("plan (2).md"), first_version("plan.md")
-    ('plan.md', None)
-    """
-    found = _NUMBERED.fullmatch(name)
-    return found and found["stem"] + found["ending"]
-
-
-def take_as_version(workspace: Workspace, name: str, *, read: Read) -> Report:
-    """Let a file that was kept beside another one of its name take the place of that one."""
-    newer = workspace.brain / UPLOADS / safe_name(name)
-    older = first_version(newer.name)
-    if older is None or not newer.is_file():
-        raise MessageError(f"there is no newer version '{name}'", hint="send the file again")
-    path = newer.with_name(older)
-    with PrivateFile(path).locked(timeout_s=LOCK_S):
-        PrivateFile(path).replace(newer.read_bytes())
-    report = read(workspace, [path])
-    with DocumentPlace.of(workspace).open() as store:
-        store.remove([one.id for one in store.documents() if one.path == str(newer.resolve())])
-    drop_upload(workspace, newer)
-    return report
 
 
 def safe_name(name: str) -> str:

@@ -126,32 +126,13 @@ class RouteRequest(RequestBody):
         return tuple(Utterance(one.content, one.role) for one in self.history)
 
 
-class ErrorDetail(BaseModel):
-    """What is wrong, where, and how to fix it."""
-
-    message: str
-    where: str | None
-    hint: str | None
-
-
-class ErrorReply(BaseModel):
-    """Every reply but those of the 2xx kind."""
-
-    error: ErrorDetail
-
-
 JSON: Final = dict[str, Any]
 """A reply whose fields are those of a value; the descriptions say which."""
 
 ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    kind: {"model": ErrorReply, "description": text}
-    for kind, text in (
-        ("4XX", "401: no valid token (TCP only). 403: `Host` or `Origin` is not this machine. "
-                "404: unknown workspace, prompt or session. 409: an id in use, a memory that is "
-                "off, other settings. 413, 422: too large, or not of the schema."),
-        ("5XX", "500: a full disk, a defect in KDS. 503: too many requests, or it is stopping."),
-    )
-}  # fmt: skip
+    "4XX": {"description": "The request is wrong: `error` has message, where and hint."},
+    "5XX": {"description": "500: a full disk, a defect. 503: busy, or stopping."},
+}
 """The documentation of the errors that any operation may have."""
 
 

@@ -11,12 +11,11 @@ import math
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -41,7 +40,7 @@ from kds.service.routes.turns import AnswerMcp
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import TeamAuth, Tell
-from kds.service.workspaces import Log, ServedWorkspace, Workspaces
+from kds.service.workspaces import Attendance, Log, ServedWorkspace, Workspaces
 
 LOOK_S: Final = 5.0  # how often it is looked whether the service is to end, and what nobody uses
 
@@ -95,12 +94,11 @@ class Service:
         """
         self._kept = tuple(dict.fromkeys(workspaces))
         self._options = options
-        self._unix_socket = options.unix_socket and hasattr(socket, "AF_UNIX")
-        listens = self._unix_socket or options.http or options.team
+        listens = options.unix_socket or options.http or options.team
         self._http = options.http if listens else HttpAddress()
         # One that only answers people, all of whose things are on a server, is not the user's
         # service: there may be several.
-        self._is_users = self._unix_socket or self._http is not None
+        self._is_users = options.unix_socket or self._http is not None
         self._log, self._make_site, self._mcp = log, site, mcp
         self._address = address or ServiceAddress()
         self._installation = Installation()
@@ -167,8 +165,7 @@ class Service:
             app.state.site = SiteHost(self._make_site, app.state, listeners, noted)
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
-        chores = [self._tidy(), self._look_around()]
-        tasks = [asyncio.create_task(chore) for chore in chores]
+        tasks = [asyncio.create_task(chore) for chore in (self._tidy(), self._look_around())]
         who = f"kds {kds_version()}, pid {os.getpid()}"
         self._log(f"started: {who}; at {', '.join(self.places)}")
         self.ready.set()
@@ -199,7 +196,7 @@ class Service:
         if self._options.team is not None:
             self._team = self._team_auth(stack, app)
             bind(self._options.team, self._team)
-        if self._unix_socket:
+        if self._options.unix_socket:
             path = self._address.socket_path
             listeners.add(stack.enter_context(lifecycle.bind_socket(path)), app)
             told["socket"] = str(path)
@@ -242,10 +239,8 @@ class Service:
     def _hide(self) -> None:
         """Take no new requests, and see to it that contexts expire all the same."""
         if self._is_users:
-            try:
+            with suppress(KdsError):  # `claim` removes what is left, when it lets go
                 PrivateFile(self._address.socket_path).remove()
-            except KdsError as error:
-                self._log(f"cannot clean up: {' '.join(str(error).split())}")
             for workspace in self._workspaces.remembering:
                 expire_later(workspace)
 
@@ -276,8 +271,7 @@ class Service:
             await asyncio.sleep(TIDY_S)
 
     def _jobs(self, served: ServedWorkspace) -> Iterable[Coroutine[Any, Any, None]]:
-        idle_s = self._workspaces.attendance.idle_s
-        return _reload_on_change(served), _embed_when_idle(served, idle_s)
+        return _reload_on_change(served), _embed_when_idle(served, self._workspaces.attendance)
 
 
 async def _reload_on_change(served: ServedWorkspace) -> None:
@@ -292,15 +286,15 @@ async def _reload_on_change(served: ServedWorkspace) -> None:
         before = found
 
 
-async def _embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) -> None:
+async def _embed_when_idle(served: ServedWorkspace, attendance: Attendance) -> None:
     """Embed what waits while there is no request. Runs until it is cancelled."""
     record = served.embedding
     while True:
         await asyncio.sleep(BACK_OFF_S if record.last_error else EMBED_LOOK_S)
-        if idle_s() < PAUSE_S:
+        if attendance.idle_s() < PAUSE_S:
             continue
         try:
-            done = await served.archivist.run(lambda: embed(served, idle_s))
+            done = await served.archivist.run(lambda: embed(served, attendance))
         except BusyError:
             continue
         except Exception as error:  # noqa: BLE001  # the service goes on without vectors
@@ -317,13 +311,13 @@ async def _embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float])
                 record.last_error = None
 
 
-def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
+def embed(served: ServedWorkspace, attendance: Attendance) -> int:
     """Embed what waits until a request comes, of its people too; returns how many chunks got a
     vector."""
     done = 0
 
     def goes_on() -> bool:
-        return not served.closing and idle_s() >= PAUSE_S
+        return not served.closing and attendance.idle_s() >= PAUSE_S
 
     for one in (served, *served.people.values()):
         stores = [one.memory_if_any(), one.queries.library.store] if one.unembedded else []

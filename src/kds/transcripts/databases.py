@@ -1,16 +1,13 @@
-"""Clients that keep sessions in a SQLite database (opencode, Cursor), and SpecStory's exports.
+"""Clients that keep sessions in a SQLite database: opencode, Cursor.
 
 A database is opened for reading only. A place in it is the number of messages before it.
 """
 
-import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from html import unescape
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlparse
@@ -22,9 +19,7 @@ from kds.transcripts.formats import (
     Reader,
     Source,
     called,
-    file_source,
     inside,
-    is_huge,
     moment,
     nanoseconds,
     own_file,
@@ -214,135 +209,6 @@ def _bubble(bubble: Mapping[str, Any], name: str) -> Iterator[Event]:
         result = parsed(used.get("result"))
         failed = used.get("status") == "error" or inside(result, "exitCode")
         yield returned(f"{name}.tool", result, failed)
-
-
-_SPOKEN: Final = re.compile(
-    r"(?:(?<=\n\n)|\A)_\*\*(?P<who>User|Assistant|Agent)?(?P<side> - sidechain)?"
-    r"(?: \((?P<when>[^)\n]*)\))?\*\*_ *(?=\n *(?:\n|\Z)|\Z)"
-)
-"""Between blank lines: one that is quoted stands in a block of code. The first exports of Cursor
-name nobody where the assistant goes on."""
-_SESSION: Final = re.compile(r"<!-- ([\w ]+?) Session ([\w-]{8,100})(?: \((.*?)\))? -->")
-_TITLE: Final = re.compile(
-    r"^##? (?!SpecStory$)(.{1,200}?)(?: \([\d/-]{8,10}[^)\n]{1,20}\))?$", re.MULTILINE
-)
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?Z?")
-_HEAD_CHARS: Final = 2_000
-
-_TOOL: Final = re.compile(
-    r"^<tool-use data-tool-type=\"(?P<type>\w+)\" data-tool-name=\"(?P<name>[^\"\n]*)\">",
-    re.MULTILINE,
-)
-_PLAIN_TOOL: Final = re.compile(r"^Tool use: \*\*(?P<name>\w+)\*\*", re.MULTILINE)
-"""Exports of 2025: it goes on to the next line of hyphens."""
-_TOOL_CHARS: Final = 20_000
-"""Of a call, its summary and its output."""
-_SHELL: Final = re.compile(r"bash$|shell|exec|command|terminal", re.IGNORECASE)
-_FENCE: Final = re.compile(r"^```(\w*) *\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_COMMAND: Final = re.compile(
-    r"^ ?`([^`\n]+)` *$|\*\* `([^`\n]+)`|Run command: (.+?)</summary>|^- command: `([^`]+)`",
-    re.MULTILINE,
-)
-_EDITED: Final = re.compile(
-    r"Edit file: ([^<\n]+)|The file (\S+) has been|(?:created|written|updated) successfully at: "
-    r"(\S+)|^ ?`([^`\n]+)`|\*\* `([^`\n]+)`",
-    re.MULTILINE,
-)
-
-
-class SpecStory(Reader):
-    """SpecStory: Markdown files in ``.specstory/history`` of projects that are known."""
-
-    client = "specstory"
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders = folders
-
-    def sources(self) -> Iterator[Source]:
-        """The exports of each folder; their session is the one that was exported."""
-        for folder in self.folders:
-            history = folder / ".specstory" / "history"
-            if history.is_symlink() or history.parent.is_symlink():
-                continue  # the exports of another project
-            for path in sorted(history.glob("*.md")):
-                if own_file(path) is None:
-                    continue
-                with path.open(encoding="utf-8", errors="replace") as file:
-                    head = _SESSION.search(file.read(_HEAD_CHARS))
-                if found := file_source(self.client, path, head[2] if head else path.stem):
-                    yield found
-
-    def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
-        """The messages behind the first ``start``."""
-        if is_huge(source, about):
-            return
-        text = source.path.read_text(encoding="utf-8", errors="replace")
-        about.folder = str(source.path.parent.parent.parent)
-        head, title = (one.search(text[:_HEAD_CHARS]) for one in (_SESSION, _TITLE))
-        about.title = "" if title is None or _TIME.match(title[1]) else title[1]
-        spoken = list(_SPOKEN.finditer(text))
-        if not spoken:
-            about.unknown["not an export of specstory that KDS knows"] += 1
-            return
-        began = _when(head[3] or "" if head else "") or _when(source.path.name)
-        ends = [*(one.start() for one in spoken[1:]), len(text)]
-        changed = datetime.fromtimestamp(source.changed / 1e9, UTC)
-        for number, (one, end) in enumerate(zip(spoken, ends, strict=True), 1):
-            if number == len(spoken) and one["who"] != "User" and source.is_fresh:
-                about.unfinished = True
-                return
-            if number > start and not one["side"]:
-                at = _when(one["when"] or "") or began or changed
-                for event in _spoken(text[one.end() : end].strip(), one["who"], number):
-                    yield replace(event, end=number, at=at)
-
-
-def _spoken(body: str, who: str | None, name: int) -> Iterator[Event]:
-    if who == "User":
-        yield Event("user", typed(body.removesuffix("---")))
-        return
-    body, tools = _cut_out(body, _TOOL, "</tool-use>")
-    body, _ = _cut_out(body, re.compile("<think>"), "</think>")
-    body, more = _cut_out(f"{body}\n---\n", _PLAIN_TOOL, "\n---\n")
-    for number, (used, inner) in enumerate((*tools, *more)):
-        yield from _used(used["name"], inner, f"{name}.{number}")
-    prose = (part.strip() for part in re.split(r"^---$", body, flags=re.MULTILINE))
-    yield Event("assistant", "\n\n".join(filter(None, prose)))
-
-
-def _cut_out(
-    text: str, opening: re.Pattern[str], closing: str
-) -> tuple[str, list[tuple[re.Match[str], str]]]:
-    """Return a text without what stands between two marks, and what that is."""
-    kept, found, at = list[str](), list[tuple[re.Match[str], str]](), 0
-    while one := opening.search(text, at):
-        kept.append(text[at : one.start()])
-        close = text.find(closing, one.end())
-        at = len(text) if close < 0 else close + len(closing)
-        found.append((one, text[one.end() : at][:_TOOL_CHARS]))
-    return "".join((*kept, text[at:])), found
-
-
-def _used(tool: str, body: str, name: str) -> Iterator[Event]:
-    """A call with its command or file, and of a command its output."""
-    fences = _FENCE.findall(body)
-    given: dict[str, str] = {}
-    if _SHELL.search(tool):
-        if fences and fences[0][0] in ("bash", "sh", "shell", "zsh"):
-            given["command"] = fences.pop(0)[1]
-        elif found := _COMMAND.search(body):
-            given["command"] = unescape(found[found.lastindex or 0])
-    elif found := _EDITED.search(body):
-        given["path"] = unescape(found[found.lastindex or 0]).strip()
-    yield called(name, tool, given)
-    yield returned(name, [text for _, text in fences[:1]], "\nError:\n" in body)
-
-
-def _when(text: str) -> datetime | None:
-    """Find a time; in names of files its parts stand behind hyphens."""
-    plain = re.sub(r"_(\d\d)-(\d\d)(?:-(\d\d))?Z", r" \1:\2:\3Z", text).replace(":Z", "Z")
-    found = _TIME.search(plain)
-    return moment(found[0].replace(" ", "T")) if found else None
 
 
 def cursor_home(home: Path, environ: Mapping[str, str]) -> Path:

@@ -32,9 +32,6 @@ SCANNED_BEYOND: Final = 2_000
 """The same of a command or a line, behind the cut. A token or key is known by its beginning, and
 outputs of one long line (JSON, minified code) made an import ten times as long."""
 
-WHOLE_LIMIT: Final = 64 * 2**20
-"""Bytes of a file that can only be read as a whole: a larger one is named, and left out."""
-
 FRESH_S: Final = 600.0
 """A session that changed less than this ago may still be written."""
 MOST_HELD: Final = 1_000
@@ -263,13 +260,6 @@ def plain_folder(folder: str) -> str:
     """Return a folder that can be one; "" for a name that no file system has."""
     too_long = len(folder) > 4_000 or any(len(part) > 255 for part in folder.split("/"))
     return "" if too_long or "\0" in folder else well_formed(folder)
-
-
-def is_huge(source: Source, about: About) -> bool:
-    """Whether a file is too large to be read as a whole, which is then noted."""
-    if huge := source.size > WHOLE_LIMIT:
-        about.unknown[f"larger than {WHOLE_LIMIT >> 20} MB"] += 1
-    return huge
 
 
 def inside(value: Any, path: str) -> Any:

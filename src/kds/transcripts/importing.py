@@ -19,7 +19,7 @@ from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role
 from kds.brain.secrets.redaction import redacted
 from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
-from kds.transcripts.databases import Cursor, Opencode, SpecStory, cursor_home
+from kds.transcripts.databases import Cursor, Opencode, cursor_home
 from kds.transcripts.formats import (
     SCANNED_CHARS,
     UNREADABLE,
@@ -33,7 +33,7 @@ from kds.transcripts.formats import (
 )
 from kds.transcripts.json_lines import READERS
 
-CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor", "specstory")
+CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor")
 
 MESSAGE_CHARS: Final = 6_000
 """Of what an assistant says and does after a prompt: beyond, it is several messages."""
@@ -71,13 +71,8 @@ class Report:
     """Sessions that were kept in files, and are on the server now."""
 
 
-def readers(
-    home: Path, environ: Mapping[str, str], folders: Iterable[str] = ()
-) -> dict[str, Reader]:
-    """Return the reader of each client, for the folders in which they keep their sessions.
-
-    ``folders`` are those of projects that may hold exports of SpecStory.
-    """
+def readers(home: Path, environ: Mapping[str, str]) -> dict[str, Reader]:
+    """Return the reader of each client, for the folders in which they keep their sessions."""
 
     def own(variable: str, usual: str) -> Path:
         return Path(environ.get(variable) or home / usual)
@@ -89,14 +84,8 @@ def readers(
         READERS["gemini"](home / ".gemini"),
         Opencode(own("XDG_DATA_HOME", ".local/share") / "opencode"),
         Cursor(cursor_home(home, environ)),
-        SpecStory([Path(one) for one in folders if one]),
     )
     return {one.client: one for one in known}
-
-
-def project_folders(memory: AssistantMemory) -> tuple[str, ...]:
-    """The folders of projects that are known, for readers of what lies in a project."""
-    return tuple(one.folder for one in memory.projects() if Path(one.folder).is_dir())
 
 
 def bring_in(
@@ -121,7 +110,7 @@ def bring_in(
     project = None if everywhere else memory.project_of(folder, make=True)
     if project is not None and not dry_run:
         memory.want(project)
-    known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
+    known = readers(Path.home(), os.environ)
     only = None if project is None else {project.num}
     report = import_sessions(
         memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run, only=only,
@@ -281,9 +270,6 @@ class _Import:
         project = self._project(about.folder, make=True)
         assert project is not None
         store = self._open(project)
-        others = (f"{client}:{source.session}" for client in CLIENTS if client != source.client)
-        if source.client == "specstory" and any(map(store.find_session, others)):
-            return 0  # what was exported is kept already from its client
         self.report.projects[project.num] = project.name
         batch, new = list[Packed](), 0
         for one in said:

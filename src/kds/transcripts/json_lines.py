@@ -3,7 +3,6 @@
 A file grows while its session lasts: it is read to its last whole line, and later from there.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +22,6 @@ from kds.transcripts.formats import (
     called,
     file_source,
     inside,
-    is_huge,
     moment,
     own_file,
     parsed,
@@ -154,7 +152,7 @@ class JsonLines(Reader):
 
 
 class Gemini(JsonLines):
-    """Gemini CLI, which names the folder beside the chats, and wrote one JSON object before."""
+    """Gemini CLI, which names the folder beside the chats."""
 
     def sources(self) -> Iterator[Source]:
         """Going on with a session leaves a second file with its id: the largest file has it."""
@@ -163,24 +161,12 @@ class Gemini(JsonLines):
             yield replace(one, session=one.path.stem) if one.session in taken else one
             taken.add(one.session)
 
-    def continues(self, source: Source, start: int) -> bool:
-        """A whole JSON file is written anew each time, and read anew."""
-        return source.path.suffix == ".jsonl" and super().continues(source, start)
-
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
-        """The events of either form."""
+        """The events behind ``start``."""
         root = source.path.parent.parent / ".project_root"
         if root.is_file():
             about.folder = root.read_text(encoding="utf-8", errors="replace").strip()
-        if source.path.suffix == ".jsonl":
-            yield from super().read(source, start, about)
-        elif not is_huge(source, about):
-            messages = table_of(json.loads(source.path.read_bytes())).get("messages")
-            if not isinstance(messages, list):
-                about.unknown["not a session of gemini that KDS knows"] += 1
-                return
-            for entry in messages:
-                yield from self.events(entry, source.size, about)
+        yield from super().read(source, start, about)
 
 
 def _claude(entry: Entry, about: About) -> Iterator[Event]:
@@ -287,7 +273,7 @@ READERS: Final[Mapping[str, Callable[[Path], JsonLines]]] = {
         lambda path: path.parent.name,
     ),
     "gemini": lambda home: Gemini(
-        "gemini", home, "tmp/*/chats/session-*.json*",
+        "gemini", home, "tmp/*/chats/session-*.jsonl",
         re.compile(rb'"(?:sessionId|type)"'), _GEMINI_TYPES, _gemini, _gemini_session,
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """The page of documents: add, list, search and ask on, and open the place that is cited."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,14 +14,7 @@ from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.documents.indexing import Report, State
-from kds.documents.uploads import (
-    Read,
-    ReadingJob,
-    add_uploads,
-    drop_upload,
-    first_version,
-    take_as_version,
-)
+from kds.documents.uploads import ReadingJob, add_uploads, drop_upload
 from kds.query.values import Query
 from kds.service.routes.query import answered
 from kds.transit.history import Message
@@ -66,24 +59,19 @@ async def show(context: RequestContext) -> Response:
 
 
 async def add(context: RequestContext) -> Response:
-    """Keep the files that were sent, and read them."""
+    """Keep the files that were sent, and read them; other pages answer meanwhile, and the service
+    does not end."""
     uploads = [one for one in context.form.getlist("file") if not isinstance(one, str)]
     files = [(name, await one.read()) for one in uploads if (name := one.filename)]
     if not files:
         raise MessageError("no file was chosen", where="file", hint="choose one")
-    workspace = context.served.workspace
-    return await _begun(context, lambda read: add_uploads(workspace, files, read=read))
-
-
-async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Response:
-    """Begin to read; other pages answer meanwhile, and the service does not end."""
-    visitor, over = context.visitor, asyncio.Event()
+    workspace, visitor, over = context.served.workspace, context.visitor, asyncio.Event()
 
     def ended(job: ReadingJob) -> None:
         visitor.notes.extend(_told(job.report, job.error))
         over.set()
 
-    job = ReadingJob(work, ended)
+    job = ReadingJob(lambda read: add_uploads(workspace, files, read=read), ended)
     context.request.app.state.jobs[context.served.root] = [*_running(context), job]
     await asyncio.to_thread(job.wait, AT_ONCE_S)
     response = context.go("/documents")
@@ -118,12 +106,6 @@ async def stop(context: RequestContext) -> Response:
     return context.go("/documents")
 
 
-async def replace(context: RequestContext) -> Response:
-    """Let a file be the new version of the one of the same name."""
-    workspace, name = context.served.workspace, context.text("name")
-    return await _begun(context, lambda read: take_as_version(workspace, name, read=read))
-
-
 def _told(report: Report, error: KdsError | None = None) -> Iterator[Note]:
     """What became of the files."""
     if error is not None:
@@ -132,13 +114,6 @@ def _told(report: Report, error: KdsError | None = None) -> Iterator[Note]:
     for state, said in READ.items():
         if names := ", ".join(one.path.name for one in report.of(state)):
             yield Note(f"{said}: {names}")
-    for one in report.of("added"):
-        older, name = first_version(one.path.name), one.path.name
-        if older and (one.path.parent / older).exists():
-            yield Note(
-                f"Another {older} was there: this one is kept beside it, as {name}.",
-                "/documents/replace", (("name", name),), f"It is a new version of {older}",
-            )  # fmt: skip
     yield from (Note("", error=one.error) for one in report.of("failed") if one.error)
     if not report.outcomes:
         yield Note("There was nothing to read.")
@@ -235,7 +210,6 @@ routes = (
     post("/documents/add", add),
     get("/documents/reading", reading),
     post("/documents/stop", stop),
-    post("/documents/replace", replace),
     post("/documents/remove", remove),
     get("/documents/open", open_),
 )

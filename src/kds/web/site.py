@@ -17,6 +17,7 @@ from starlette.routing import Route
 from kds.brain.errors import KdsError
 from kds.documents.uploads import ReadingJob
 from kds.service.requests import BODY_LIMIT, BodyLimit
+from kds.service.routes import Site
 from kds.web import chat_page, documents_page, memory_page, settings_page
 from kds.web.auth import LOGIN, AuthMiddleware, Visitors
 from kds.web.rendering import Assets, Renderer
@@ -51,29 +52,7 @@ PAGES: Final = (
 """In the order of the navigation."""
 
 
-Jobs = dict[str, list[ReadingJob]]
-"""What reads files, by the root of its workspace."""
-
-
-class WebSite:
-    """The pages of one service. Make it with `open_site`."""
-
-    def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks, jobs: Jobs) -> None:
-        self.app = app
-        self._visitors, self._talks, self._jobs = visitors, talks, jobs
-
-    def stop(self) -> None:
-        """Let everybody go who waits for an answer, and read no further."""
-        self._talks.stop()
-        for job in chain.from_iterable(self._jobs.values()):
-            job.stop()
-
-    def admit(self, root: str) -> str:
-        """A path that lets one browser in to the workspace ``root``, once."""
-        return f"{LOGIN}?token={self._visitors.link(root)}"
-
-
-def open_site(state: State, port: int) -> WebSite:
+def open_site(state: State, port: int) -> Site:
     """The pages over the state of the service's application, at a port."""
     assets, visitors, talks = Assets(), Visitors(), Talks()
     renderer = Renderer(assets, PAGES)
@@ -94,10 +73,17 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     auth = AuthMiddleware(app, assets.squeezed(), visitors, port, renderer)
-    jobs: Jobs = defaultdict(list)
+    jobs: dict[str, list[ReadingJob]] = defaultdict(list)  # by the root of their workspace
     own = {"talks": talks, "jobs": jobs, "auth": auth}
     app.state = State({**state._state, "renderer": renderer, **own})
-    return WebSite(auth, visitors, talks, jobs)
+
+    def stop() -> None:
+        """Let everybody go who waits for an answer, and read no further."""
+        talks.stop()
+        for job in chain.from_iterable(jobs.values()):
+            job.stop()
+
+    return Site(auth, lambda root: f"{LOGIN}?token={visitors.link(root)}", stop)
 
 
 async def _home(_: Request) -> Response:

@@ -22,7 +22,6 @@ BAD_IDS = (" ", " x", "a\nb", "\0", "a/export", "a/messages", "a/b/export", "/a"
     [
         ("GET /nothing", None, 404, "Not Found"),
         ("PUT /route", None, 405, "Method Not Allowed"),
-        ("GET /prompts/nobody", None, 404, "nobody"),
         *(
             ("POST /route", {"message": text}, 400, "")
             for text in (" \n ", "\0", "#file:KDS/prompts/shared/_style.md hello")

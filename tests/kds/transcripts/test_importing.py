@@ -17,7 +17,7 @@ import pytest
 
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.formats import WHOLE_LIMIT, Reader
+from kds.transcripts.formats import Reader
 from kds.transcripts.importing import Report, import_sessions, readers
 from kds.transcripts.repository import place_name
 
@@ -112,18 +112,6 @@ def test_a_session_takes_little_memory(memory: AssistantMemory, home: Path, clau
         tracemalloc.stop()
     assert "step 59" in contents(memory)
     assert (size > 25 * 2**20, peak < 12 * 2**20) == (True, True), (size, peak)
-
-
-def test_a_huge_file_is_only_named(memory: AssistantMemory, home: Path, tmp_path: Path) -> None:
-    chat = home / ".gemini" / "tmp" / "shop" / "chats" / "session-2026-01-01T00-00-x.json"
-    export = tmp_path / "shop" / ".specstory" / "history" / "x.md"
-    export.parent.mkdir(parents=True)
-    for path in (chat, export):
-        with path.open("wb") as file:
-            file.truncate(WHOLE_LIMIT + 1)
-    chosen = readers(home, {}, [str(tmp_path / "shop")])
-    problems = import_sessions(memory, chosen, only=None).problems
-    assert [one.partition(": ")[2] for one in problems] == ["larger than 64 MB (1)"] * 2
 
 
 def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:

@@ -8,8 +8,9 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.datastructures import State
@@ -91,21 +92,15 @@ def health_of(state: State, *, named: str | None = None) -> dict[str, Any]:
     }
 
 
-class Site(Protocol):
-    """The web page. It belongs to a room above this one (`kds.web`)."""
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The web page, which belongs to a room above this one (`kds.web`): what answers at the
+    listener, a path that lets one browser in to a workspace, once, and what releases everybody who
+    waits for an answer, from the event loop."""
 
-    @property
-    def app(self) -> ASGIApp:
-        """What answers at the listener."""
-        ...
-
-    def admit(self, root: str) -> str:
-        """A path that lets one browser in to the workspace ``root``, once."""
-        ...
-
-    def stop(self) -> None:
-        """Release everybody who waits for an answer; from the event loop."""
-        ...
+    app: ASGIApp
+    admit: Callable[[str], str]
+    stop: Callable[[], None]
 
 
 MakeSite = Callable[[State, int], Site]
@@ -119,8 +114,7 @@ class SiteHost:
         """``noted`` is the file that keeps the port of the page."""
         self._make, self._state, self._listeners, self._noted = make, state, listeners, noted
         self._opening = asyncio.Lock()
-        self._site: Site | None = None
-        self._url = ""
+        self._open: tuple[Site, str] | None = None
 
     async def open(self, root: str) -> tuple[str, str]:
         """Open the page unless it is open; returns its address, and a link that lets one in.
@@ -128,21 +122,22 @@ class SiteHost:
         Raises ServiceError when it cannot listen.
         """
         async with self._opening:
-            if self._site is None:
+            if self._open is None:
                 listener, address = bind_page(self._noted)
                 try:
-                    self._site = await asyncio.to_thread(self._make, self._state, address.port)
+                    site = await asyncio.to_thread(self._make, self._state, address.port)
                 except BaseException:
                     listener.close()
                     raise
-                self._listeners.add(listener, self._site.app)
-                self._url = address.url
-        return self._url, f"{self._url}{self._site.admit(root)}"
+                self._listeners.add(listener, site.app)
+                self._open = site, address.url
+        site, url = self._open
+        return url, f"{url}{site.admit(root)}"
 
     def stop(self) -> None:
         """Release everybody who waits. The listener ends with the others."""
-        if self._site is not None:
-            self._site.stop()
+        if self._open is not None:
+            self._open[0].stop()
 
 
 def make_app(

@@ -54,15 +54,6 @@ SETTLED_S: Final = 2.0
 """Seconds after which a client has written what was said when it told of an end: Copilot CLI writes
 the last reply up to 0.3 s later, without a terminal when it exits."""
 
-HOOK_INPUT: Final[dict[str, Any]] = {
-    "requestBody": {
-        "required": True,
-        "description": "The hook input as the client wrote it.",
-        "content": {"application/json": {"schema": {"type": "object"}}},
-    }
-}
-"""The body is read by `kds.hooks.reply`, not by a model."""
-
 
 class Answer(NamedTuple):
     """What the hook prints, None for nothing, and what is noted of it in its log."""
@@ -107,14 +98,12 @@ _background: set[asyncio.Task[None]] = set()  # the event loop itself keeps no h
 router = APIRouter()
 
 
-@router.post(
-    "/hook",
-    response_model=JSON,
-    responses={204: {"description": "Nothing to add to the prompt."}},
-    openapi_extra=HOOK_INPUT,
-)
+@router.post("/hook", response_model=JSON, responses={204: {"description": "Nothing to say."}})
 async def hook(request: Request) -> Response:
-    """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
+    """Answer the hook of an assistant: what to add to a prompt, or why not to send it.
+
+    The body is the hook input as the client wrote it (`kds.hooks.reply`).
+    """
     call, keeper = read_hook(await request.body()), request.app.state.workspaces.keeper
     root = root_of(request)
     level: SecretsMode = "off" if call.probe else _level(root)

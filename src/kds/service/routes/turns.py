@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import LoadedContext
 from kds.brain.environment import routing_variables
-from kds.brain.errors import DispatchError, KdsError, MessageError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.learning.examples import Learned
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
@@ -96,7 +96,7 @@ class TeachRequest(RequestBody):
 
 
 _SHORT: Final = ("name", "description", "intent", "ref", "ask", "handoffs", "confirm", "tools")
-"""What is told of a prompt file that is not asked for by name."""
+"""What is told of a prompt file."""
 
 router = APIRouter()
 learning = APIRouter(prefix="/learned", tags=["learned"])
@@ -241,16 +241,6 @@ async def list_prompts(served: Served) -> list[dict[str, Any]]:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
     prompts = served.conversations.library.prompts()
     return [{name: getattr(one, name) for name in _SHORT} for one in prompts]
-
-
-@router.get("/prompts/{name}")
-async def show_prompt(served: Served, name: Name) -> dict[str, Any]:
-    """Return one prompt with its template."""
-    try:
-        prompt = served.conversations.library.get(name)
-        return {name: getattr(prompt, name) for name in (*_SHORT, "body")}
-    except DispatchError as error:
-        raise NotServedError(error.message, where=error.where, hint=error.hint) from error
 
 
 @learning.get("")
