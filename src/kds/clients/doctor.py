@@ -21,7 +21,7 @@ from kds.clients.apply import RecordStore
 from kds.clients.plan import InstalledHook, installed_hooks, plan_install, recorded_wish
 from kds.clients.project import Project
 from kds.clients.table import find_programs, hook_program
-from kds.hooks.log import answer_in, read_hook_log
+from kds.hooks.log import read_hook_log
 from kds.hooks.reply import PROBE
 from kds.router.english import load_english
 from kds.router.prompts.library import PromptLibrary
@@ -239,8 +239,8 @@ def _round_trip(hook: InstalledHook, folder: Path) -> Seen:
 
 def _hook_log(project: Project) -> Iterator[Seen]:
     since, log = utc_now() - RECENT, read_hook_log(project.workspace.brain)
-    recent = [f"at {at}: {why}" for at, why in log
-              if at and answer_in(why) is None and datetime.fromisoformat(at) >= since]  # fmt: skip
+    recent = [f"at {at}: {why}" for at, client, *_, why in log
+              if at and client is None and datetime.fromisoformat(at) >= since]  # fmt: skip
     if recent:
         found = f"answers that the hook did not get within a day: {len(recent)}; {recent[-1]}"
         yield "note", found, "kds service status"

@@ -40,11 +40,13 @@ def note_answer(brain: str, client: str, session: str | None, event: str, what: 
     note(brain, f"{client} {named[:SESSION_CHARS]} {event}: {' '.join(what.split())}")
 
 
-def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]:
-    """Return time (ISO 8601; None for a damaged line) and text of each line, oldest first.
+def read_hook_log(brain: str | os.PathLike[str]) -> "list[tuple[str | None, ...]]":
+    """Return time (ISO 8601), client, session, event and answer of each call, oldest first.
 
-    Raises StoreError when the log cannot be read.
+    Why there was none stands in the place of the answer, without the three before it. A damaged
+    line has no time. Raises StoreError when the log cannot be read.
     """
+    import re
     from datetime import datetime
     from pathlib import Path
 
@@ -52,25 +54,18 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
 
     path = Path(brain) / LOG_NAME
     both = (PrivateFile(one).read() or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path))
-    found: list[tuple[str | None, str]] = []
+    found: list[tuple[str | None, ...]] = []
     for line in b"".join(both).decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")
         try:
             at = datetime.fromisoformat(stamp)
+            written = at.tzinfo is not None and at.year >= 2000
         except ValueError:
-            at = datetime.min
-        written = at.tzinfo is not None and at.year >= 2000
-        found.append((stamp, text) if written else (None, line))
+            written = False
+        told = re.fullmatch(r"(\w+) (\S+) (prompt|start|tool): (.+)", text)
+        found.append(
+            (stamp, *(told.groups() if told else (None, None, None, text)))
+            if written
+            else (None, None, None, None, line)
+        )
     return found
-
-
-def answer_in(text: str) -> tuple[str, ...] | None:
-    """Return client, session, event and answer of a line by `note_answer`; None of a trouble.
-
-    >>> answer_in("claude 5c0f prompt: said a hint"), answer_in("no service is running")
-    (('claude', '5c0f', 'prompt', 'said a hint'), None)
-    """
-    import re
-
-    found = re.fullmatch(r"(\w+) (\S+) (prompt|start|tool): (.+)", text)
-    return found.groups() if found else None

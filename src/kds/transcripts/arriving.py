@@ -1,19 +1,17 @@
 """What arrives by itself: a line when a session starts, and one beside a prompt that points back.
 
 For the service, on the thread that looks after sessions. Nothing happens for a user who has never
-imported sessions, and nothing is told of another project. `hook_calls` lists what was said when.
+imported sessions, and nothing is told of another project.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from kds.api.embeddings import load_embedder, model_name
 from kds.brain.clock import utc_now
@@ -21,13 +19,10 @@ from kds.brain.errors import KdsError
 from kds.brain.message import one_line
 from kds.brain.passages.store import Embedder
 from kds.brain.settings import Settings
-from kds.brain.workspace import Workspace
-from kds.hooks.log import answer_in, read_hook_log
-from kds.hooks.reply import GOES_ON, OWN_LINES, TRACE, goes_on
+from kds.hooks.reply import GOES_ON, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.formats import ERROR_LINE, moment, parsed
+from kds.transcripts.formats import ERROR_LINE
 from kds.transcripts.importing import embed, import_sessions, readers
-from kds.transcripts.json_lines import JsonLines
 from kds.transcripts.recalling import JUDGED, SURE, ask, latest, start_line, told_in
 from kds.transcripts.repository import git_lines
 
@@ -39,9 +34,6 @@ RECENT: Final = timedelta(days=30)
 """What changed before that, only an import by the user reads."""
 EMBED_S: Final = 5.0
 COMMITS: Final = 5
-
-NEAR: Final = timedelta(seconds=10)
-"""Between a call of the hook and the client's line on it: a client waits 5 s for a hook."""
 
 QUOTED_CHARS: Final = 200
 QUESTION_CHARS: Final = 1_000
@@ -195,78 +187,3 @@ def _embedder(embeddings: str | None) -> Embedder | None:
     with suppress(KdsError):
         return load_embedder(name) if name else None
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class HookCalled:
-    """A call of the hook: when, by which client in which session, and what became of it."""
-
-    at: str | None
-    client: str | None
-    session: str | None
-    event: str | None
-    """``prompt``, ``start`` or ``tool``; None, as the other two, where nothing answered."""
-    what: str
-    told: list[str] = field(default_factory=list)
-    """The words, where the client kept them."""
-
-    @property
-    def spoke(self) -> bool:
-        """Whether the model or the user was told something."""
-        return bool(self.session and re.search(r"^(?:said|warned)\b|; said\b", self.what))
-
-    def away(self, at: datetime) -> timedelta:
-        """How far from the call a moment is."""
-        return abs(at - datetime.fromisoformat(self.at)) if self.at else timedelta.max
-
-
-def hook_calls(workspace: Workspace, *, session: str = "") -> list[HookCalled]:
-    """Return the calls that the hook's log has, oldest first; ``session`` is the beginning of one.
-
-    Raises StoreError when the log cannot be read.
-    """
-    calls = []
-    for at, text in read_hook_log(workspace.brain):
-        client, name, event, what = answer_in(text) or (None, None, None, f"failed: {text}")
-        calls.append(HookCalled(at, client, None if name == "-" else name, event, what or ""))
-    return [one for one in calls if (one.session or "").startswith(session)]
-
-
-def with_words(
-    calls: list[HookCalled], *, environ: Mapping[str, str] = os.environ
-) -> list[HookCalled]:
-    """Add what was told: each line of KDS in a client's file to the call nearest in time.
-
-    The hook's log has no word of a prompt, but clients that write JSON lines keep what their hooks
-    said.
-    """
-    spoken = [one for one in calls if one.spoke]
-    sessions = {one.session for one in spoken}
-    for reader in readers(Path.home(), environ).values() if spoken else ():
-        for source in reader.sources() if isinstance(reader, JsonLines) else ():
-            for at, line in _own_lines(source.path) if source.session in sessions else ():
-                own = [one for one in spoken if one.session == source.session]
-                nearest = min(own, key=lambda one: one.away(at))
-                if nearest.away(at) <= NEAR and line not in nearest.told:
-                    nearest.told.append(line)
-    return calls
-
-
-def _own_lines(path: Path) -> Iterator[tuple[datetime, str]]:
-    """The lines of KDS in a session, each with its time."""
-    with path.open("rb") as file:
-        for entry in (parsed(line) for line in file if b"KDS: " in line):
-            at = moment(entry.get("timestamp")) if isinstance(entry, dict) else None
-            for text in _texts(entry) if at else ():
-                said = text.removeprefix("<hook_context>").removesuffix("</hook_context>")
-                for part in said.splitlines():
-                    if part.startswith(OWN_LINES) and at:
-                        yield at, part
-
-
-def _texts(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)

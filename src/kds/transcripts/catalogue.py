@@ -230,16 +230,6 @@ class ProjectStore(MemoryStore):
         """Delete sessions at once, down to their bytes."""
         self._delete([one.session for one in sessions])
 
-    def take(self, other: "ProjectStore") -> int:
-        """Copy the sessions of another store that are not here yet; returns how many."""
-        taken = other.kept()
-        for kept in taken:
-            about = About(kept.client, kept.name, kept.folder, kept.branch, kept.session.title)
-            said = [Packed(one.role, one.content, one.at, one.id)
-                    for one in other.messages(kept.session.id)]  # fmt: skip
-            self.extend(about, said, other.position(kept.session.id)[0])
-        return len(taken)
-
 
 class ProjectFile(ProjectStore, SqliteStore):
     """Those in a file."""
@@ -529,50 +519,14 @@ class AssistantMemory:
             left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)
             if left > 0 or self.server is not None:
                 store.forget(sessions)
-        if left <= 0:
-            self._remove(project)
-
-    def _remove(self, project: Project) -> None:
-        if self.server is not None:
-            with self.store_of(project) as store:
-                store.forget(store.kept())
-            return
+                return
         for file in (*all_files(self.path_of(project)), self.path_of(project)):
             PrivateFile(file).remove()
 
-    def take_over(self, files: "AssistantMemory") -> int:
-        """Move here what was kept in files of this machine; returns how many sessions.
-
-        What was forgotten or excluded goes first: it holds for what comes after.
-        """
-        banned = files.banned()
-        self._change_common(*((_FORGET, mark) for mark in banned.marks),
-                            *((_EXCLUDE, path) for path in banned.folders))  # fmt: skip
-        moved = 0
-        for project in files.projects():
-            places = [name for (name,) in files.rows(_PLACES, project.num)]
-            target = self._project_for(project, places)
-            with self.store_of(target) as store, files.stores([project]) as opened:
-                moved += sum(store.take(old) for _, old in opened)
-            for name in places:
-                self._place(name, target.num)
-            if project.wanted:
-                self.want(target)
-            files._remove(project)
-            files.change("DELETE FROM place WHERE project_num = ?", project.num)
-            files._change_common(("DELETE FROM project WHERE num = ?", project.num))
-        files.change("DELETE FROM source")  # read anew, should the files be used again
-        return moved
-
-    def _project_for(self, project: Project, places: Sequence[str]) -> Project:
-        """Return the project here of one that was kept elsewhere, whose folder may be gone."""
-        if Path(project.folder).is_dir() and (found := self.project_of(project.folder, make=True)):
-            return found
-        query = f"SELECT project_num FROM place WHERE name IN ({marks(places)})"
-        numbers = {number for (number,) in self.rows(query, *places)}
-        known = next((one for one in self.projects() if one.num in numbers), None)
-        place = places[0] if places else place_name(project.folder)
-        return known or self._add_project(place, "", project.folder)
+    def ban(self, other: "Banned") -> None:
+        """Keep nothing either of what is not to be kept elsewhere."""
+        self._change_common(*((_FORGET, mark) for mark in other.marks),
+                            *((_EXCLUDE, path) for path in other.folders))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,6 @@ class Report:
     projects: dict[int, str] = field(default_factory=dict)
     waiting: int = 0
     """Passages that have no vector yet; the next import goes on."""
-    moved: int = 0
-    """Sessions that were kept in files, and are on the server now."""
 
 
 def readers(home: Path, environ: Mapping[str, str]) -> dict[str, Reader]:
@@ -101,12 +99,9 @@ def bring_in(
     tell: Teller,
 ) -> Report:
     """Import what is new of the project in ``folder``, or of every one, and keep it current."""
-    moved = 0
     if memory.server is not None and not dry_run:
-        with closing(AssistantMemory()) as files:
-            if files.projects():
-                with files.alone(), memory.alone():
-                    moved = memory.take_over(files)
+        with closing(AssistantMemory()) as files:  # what was forgotten there is not brought back
+            memory.ban(files.banned())
     project = None if everywhere else memory.project_of(folder, make=True)
     if project is not None and not dry_run:
         memory.want(project)
@@ -121,7 +116,6 @@ def bring_in(
         for name in clients:
             memory.change(query, name, int(everywhere))
         report.waiting = embed(memory, only, embedder, EMBED_S, tell=tell)
-    report.moved = moved
     return report
 
 

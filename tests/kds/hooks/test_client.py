@@ -86,7 +86,7 @@ def was_silent(done: "subprocess.CompletedProcess[bytes]") -> bool:
 
 
 def reasons(folder: Path) -> list[str]:
-    return [reason for _, reason in read_hook_log(folder / "kds-brain")]
+    return [str(reason) for *_, reason in read_hook_log(folder / "kds-brain")]
 
 
 def test_a_prompt_goes_to_the_service_as_written_and_the_answer_comes_back(workspace: Path) -> None:

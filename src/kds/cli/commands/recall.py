@@ -218,7 +218,6 @@ def bring_in(
     keep_days = load_settings(workspace).assistants.keep_days
     embedder = None if dry_run else base.search_embedder(workspace)
     with _opened(workspace) as (memory, folder), slow("reading sessions") as tell:
-        place = str(memory)
         report = importing.bring_in(
             memory, folder, clients=clients, since=since, everywhere=everywhere,
             keep_days=keep_days, embedder=embedder, dry_run=dry_run, tell=tell,
@@ -237,8 +236,6 @@ def bring_in(
             yield f"{counted(report.elsewhere, 'session')} of other projects: --all-projects"
         if report.waiting:
             yield f"{counted(report.waiting, 'passage')} found by words alone; import again"
-        if report.moved:
-            yield f"moved {counted(report.moved, 'session')} from files to {place}"
 
     told = fields(report, "sessions messages unchanged forgotten expired problems")
     told |= {"other_projects": report.elsewhere, "waiting_for_vectors": report.waiting}

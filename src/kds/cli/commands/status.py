@@ -16,13 +16,13 @@ from kds.cli.terminal import slow
 from kds.clients.doctor import findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
+from kds.hooks.log import read_hook_log
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
 from kds.service.service_client import ServiceUnavailableError, team_of
 from kds.service.team_client import TeamService
 from kds.service.team_stores import TeamMemory, at_team, documents_of, memory_of
 from kds.testing.metrics import read_report
-from kds.transcripts.arriving import hook_calls, with_words
 
 _NOUNS: Final = {
     "context": "message in the context", "sessions": "session",
@@ -122,22 +122,22 @@ def hook() -> None:
 @base.option("--session ID", "Only of this session of a client: its id, or the beginning of it.")
 @base.option("--limit N", "Only the newest calls.", default=20, type=base.COUNT)
 def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
-    """Show what the hook told the model and when, and why it was silent.
+    """Show when the hook told the model something, of what kind, and why it was silent.
 
-    The log keeps no word of a prompt: what was told is read from the sessions that Claude Code,
-    Codex, Copilot CLI and Gemini CLI keep themselves.
+    The log keeps no word of a prompt: the words stand in the session that the client keeps.
     """
-    found = hook_calls(workspace, session=session or "")
+    heads = ("at", "client", "session", "event", "what")
+    found = [
+        (at, client, name, event, what if client else f"failed: {what}")
+        for at, client, name, event, what in read_hook_log(workspace.brain)
+        if (name or "").startswith(session or "")
+    ][-limit:]
     if session and not found:
         raise Refusal(f"no session '{session}' in the hook's log", "kds hook why lists them")
-    found = with_words(found[-limit:])
-    rows = [
-        (one.at, one.client, (one.session or "")[:SHOWN_ID], one.event,
-         "\n".join([one.what, *one.told]))
-        for one in found
-    ]  # fmt: skip
+    rows = [(at, client, (name or "")[:SHOWN_ID], *rest) for at, client, name, *rest in found]
     none = "the hook was not called here yet: kds init sets it up, kds doctor tries it"
-    say({"calls": found}, Table(("time", "client", "session", "event", "what"), rows, none=none))
+    calls = [dict(zip(heads, one, strict=True)) for one in found]
+    say({"calls": calls}, Table(("time", *heads[1:]), rows, none=none))
 
 
 @base.command("kds metrics --since 24h")
