@@ -17,7 +17,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.readers.reading import kind_of, read_document, read_source
 from kds.readers.text import document_errors
 
-State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
+State = Literal["added", "replaced", "unchanged", "failed"]
 
 PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
@@ -47,13 +47,8 @@ class Report:
         return tuple(one for one in self.outcomes if one.state == state)
 
 
-def add_documents(
-    store: Documents, paths: Sequence[Path], *, prune: bool = False, tell: Teller | None = None
-) -> Report:
-    """Add files, and folders with all below them. Raises StoreError; a bad file is an outcome.
-
-    Documents whose files have gone from these places are told, and removed with ``prune``.
-    """
+def add_documents(store: Documents, paths: Sequence[Path], *, tell: Teller | None = None) -> Report:
+    """Add files, and folders with all below them. Raises StoreError; a bad file is an outcome."""
     known = {document.path: document for document in store.documents()}
     current = store.current_paths()
 
@@ -61,16 +56,6 @@ def add_documents(
         return _add(store, path, known.get(str(path)), current.get(str(path), False))
 
     outcomes = each_file(paths, add, tell)
-    roots = [path.absolute() for path in paths] + [Path(os.path.realpath(path)) for path in paths]
-    gone = [
-        one
-        for one in known.values()
-        if any(map(Path(one.path).is_relative_to, roots)) and not Path(one.path).exists()
-    ]
-    if prune and gone:
-        store.remove([one.id for one in gone])
-    state: State = "removed" if prune else "gone"
-    outcomes += (Outcome(Path(one.path), state, document=one) for one in gone)
     if any(one.state == "replaced" for one in outcomes):
         store.tidy()
     return Report(tuple(outcomes))

@@ -1,6 +1,6 @@
 """`kds docs`: the documents of a workspace."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,8 +8,7 @@ import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
 from kds.api.measures import rounded
-from kds.brain.documents.store import Documents
-from kds.brain.documents.values import ALL, Document, Section
+from kds.brain.documents.values import ALL, Document
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.cli import base
@@ -23,10 +22,8 @@ from kds.service.team_stores import TeamDocuments, at_team, documents_of
 
 NOTHING: Final = "no documents have been added"
 
-_TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
-_COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
+_COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "failed")
 _DOCUMENT: Final = "id title path kind added_at modified size digest sections chunks pages"
-_SECTION: Final = "index number title path level page first_line last_line chunks"
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
@@ -36,28 +33,26 @@ def docs() -> None:
 
 
 @base.command(
-    "kds docs add handbook.md contracts/ --prune",
+    "kds docs add handbook.md contracts/",
     closing="Exit code 0: all is read; 1: some files could not be read; 2: none could.",
     of=docs,
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=base.PATH)
-@base.flag("--prune", "Remove documents whose files are gone.")
-def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
+def add(*, paths: tuple[Path, ...], workspace: Workspace) -> int:
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
-    Files that have not changed since are skipped. The vectors for search by meaning are made
+    Files that have not changed since are skipped; of those that are gone `kds memory check` tells,
+    and `kds docs remove` removes them. The vectors for search by meaning are made
     too, unless `recall.embeddings` is off.
     """
     team = team_of(workspace)
-    if team and prune:
-        raise Refusal("--prune is not for the documents of a team", "kds docs remove DOC")
     embedder = None if team else base.search_embedder(workspace)
     with base.changing(documents_of(workspace)) as store:
         with slow("reading documents") as tell:
             if (shared := at_team(store, TeamDocuments)) is not None:
                 report = shared.add(workspace.root.resolve(), paths, tell)
             else:
-                report = add_documents(store, paths, prune=prune, tell=tell)
+                report = add_documents(store, paths, tell=tell)
         for one in report.outcomes:
             path = _shown_path(one.path)
             if one.error is not None:
@@ -89,54 +84,22 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
 
 def _added_lines(report: Report) -> Iterator[Shown]:
     for one in report.outcomes:
-        if one.state in _TOLD and one.document is not None:
+        if one.state in ("added", "replaced") and one.document is not None:
             title, size = one.document.title, _size(one.document)
             yield f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}"
     counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
     yield ", ".join(counts) or None
-    if report.of("gone"):
-        yield "  documents whose files are gone stay until you add with --prune"
 
 
-@base.command("kds docs show agreement.pdf", of=docs)
-@click.argument("name", metavar="[DOC]", required=False)
-def show(*, name: str | None, workspace: Workspace) -> None:
-    """List the documents; or show the outline of DOC.
-
-    DOC is an id, a path, a file name or a title.
-    """
+@base.command("kds docs show", of=docs)
+def show(*, workspace: Workspace) -> None:
+    """List the documents, each with its id, title, size and file."""
     with base.looking(documents_of(workspace)) as store:
-        if name is None:
-            found = store.documents() if store else ()
-            columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
-            rows = [(*fields(one, "id title kind pages sections chunks").values(),
-                     _shown_path(one.path)) for one in found]  # fmt: skip
-            told = {"documents": [fields(one, _DOCUMENT) for one in found]}
-            say(told, Table(columns, rows, NOTHING))
-            return
-        document = _kept(store).document(name)
-        sections = _kept(store).sections(document.id)
-    outline = [fields(one, _SECTION) for one in sections]
-    say(fields(document, _DOCUMENT) | {"outline": outline}, _outline(document, sections))
-
-
-def _kept(store: Documents | None) -> Documents:
-    if store is None:
-        raise Refusal(NOTHING, "add some: kds docs add PATH")
-    return store
-
-
-def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]:
-    pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
-    yield document.title
-    yield "file", _shown_path(document.path)
-    yield "holds", _size(document) + pages
-    yield "id", f"{document.id}\n"
-    for one in sections:
-        if one.path or one.chunks:
-            heading = one.path[-1] if one.path else "(before the first heading)"
-            where = f"  p. {one.page}" if one.page is not None else ""
-            yield f"{'  ' * (one.level - 1)}{heading}{where}"
+        found = store.documents() if store else ()
+    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+    rows = [(*fields(one, "id title kind pages sections chunks").values(), _shown_path(one.path))
+            for one in found]  # fmt: skip
+    say({"documents": [fields(one, _DOCUMENT) for one in found]}, Table(columns, rows, NOTHING))
 
 
 @base.command("kds docs search 'notice period' --only handbook.md --why", of=docs)
@@ -177,7 +140,9 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""
     with base.looking(documents_of(workspace)) as store, slow("wiping them from the store"):
-        found = _kept(store).remove(names)
+        if store is None:
+            raise Refusal(NOTHING, "add some: kds docs add PATH")
+        found = store.remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
     say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)
 

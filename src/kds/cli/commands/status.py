@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Final
 
+import click
+
 from kds.brain.clock import minute
 from kds.brain.context.journal import Contexts
 from kds.brain.memory.memory_store import EMPTY, KEPT
@@ -113,15 +115,11 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
     return 0 if well else TESTS_FAILED
 
 
-@base.group("kds hook why")
-def hook() -> None:
-    """What the hook of your assistants does; `kds init` sets it up."""
-
-
-@base.command("kds hook why --session 5c0ffee5", of=hook)
+@base.command("kds hook why --session 5c0ffee5")
+@click.argument("action", type=click.Choice(["why"]), default="why")
 @base.option("--session ID", "Only of this session of a client: its id, or the beginning of it.")
 @base.option("--limit N", "Only the newest calls.", default=20, type=base.COUNT)
-def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
+def hook(*, action: str, session: str | None, limit: int, workspace: Workspace) -> None:
     """Show when the hook told the model something, of what kind, and why it was silent.
 
     The log keeps no word of a prompt: the words stand in the session that the client keeps.
