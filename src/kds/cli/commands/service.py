@@ -131,7 +131,7 @@ def logs(*, count: int, workspace: Workspace) -> None:
 
 @base.command("kds web --no-open")
 @base.flag("--no-open", "Print the link; open no browser.")
-@base.flag("--install", "Put a link on your desktop that opens this page; open nothing now.")
+@base.flag("--install", "Only put a link that opens this page on your desktop or into your menu.")
 def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 
@@ -139,9 +139,8 @@ def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     machine only; from elsewhere forward the port (`ssh -L`).
     """
     if install:
-        paths = install_link(workspace)
-        undo = "to undo it, delete the file" if len(paths) == 1 else "to undo it, delete both files"
-        say({"links": paths, "undo": undo}, [("link", path) for path in paths], undo)
+        path = install_link(workspace)
+        say({"link": path}, ("link", path), "to undo it, delete the file")
         return
     with slow("waiting for the service to load"):
         lifecycle.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
