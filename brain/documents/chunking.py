@@ -22,13 +22,12 @@ from kds.brain.documents.values import (
     clause_keys,
     pattern_list,
     patterns,
-    referred_in,
     words,
 )
 from kds.brain.passages.chunking import packed
 from kds.brain.passages.store import Row
 from kds.brain.store.columns import kept_text
-from kds.brain.words.terms import TokenCounter, estimate_tokens, ident_words, seen_stems, stem_set
+from kds.brain.words.terms import TokenCounter, estimate_tokens, ident_words, seen_stems
 
 READER: Final = 1
 """Version of what readers and chunker make of a file: a file that another version has read is
@@ -42,9 +41,6 @@ the first five, 300 gain none and take more of a prompt."""
 BEFORE_CHARACTERS: Final = 300
 AFTER_CHARACTERS: Final = 150
 """How much of what stands before and behind a passage in its section goes into the index."""
-
-LIST_LENGTH: Final = 3
-"""Paragraphs of one section that begin with a name and a colon are a list of terms from here on."""
 
 SHORT_ITEM: Final = 25
 """Tokens. Items of a list as short as that stay together, also where each begins with a term."""
@@ -119,20 +115,16 @@ class Draft:
             header = " > ".join((self.title, *section.path))
             text = section.cut.text
             for at, piece in enumerate(section.cut.pieces):
-                end = piece.start + piece.length
-                body, beside = text[piece.start : end], piece.columns
-                if piece.kind != "definition":  # which stands by itself
-                    before = text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
-                    beside = f"{before}\n{text[end : end + AFTER_CHARACTERS]}\n{beside}"
+                body = text[piece.start : piece.start + piece.length]
                 terms = [one.term for one in piece.terms]
                 idents = " ".join((*terms, ident_words(body, code=piece.kind == "code"))).strip()
                 row = (
                     header, piece.kind, piece.start, piece.length, piece.columns,
                     json.dumps(terms, ensure_ascii=False), idents, seen_stems(body, idents),
-                    stem_set(beside), piece.page, piece.first_line, piece.last_line, piece.tokens,
+                    "", piece.page, piece.first_line, piece.last_line, piece.tokens,
                 )  # fmt: skip
                 named = (*(() if at else section.terms), *piece.terms)
-                yield index, row, tuple(_term_rows(named, body, defines=bool(terms)))
+                yield index, row, tuple(_term_rows(named, body))
 
 
 CHUNK_COLUMNS: Final = (
@@ -140,14 +132,14 @@ CHUNK_COLUMNS: Final = (
     "last_line, tokens"
 )
 TERM_COLUMNS: Final = "key, term, strength, label, refers"
+"""The last two are empty: an earlier version named the section where a term is defined."""
 
 
-def _term_rows(named: Sequence[Defined], body: str, *, defines: bool) -> Iterator[Row]:
+def _term_rows(named: Sequence[Defined], body: str) -> Iterator[Row]:
     """Yield what a passage is said to define, and the clauses that begin in it."""
-    elsewhere = referred_in(body) if defines else ("", "")
     for key, term in {term.key: term for term in named}.items():
         if len(key) <= LONGEST_KEY:
-            yield key, term.term, term.strength, *elsewhere
+            yield key, term.term, term.strength, "", ""
     for key in clause_keys(body):
         if len(key) < LONGEST_KEY:
             yield f"{CLAUSE}{key}", "", 1.0, "", ""
@@ -248,7 +240,7 @@ def cut(
             text += "\n" if block.kind in ("item", "row") and before.kind == block.kind else "\n\n"
         placed += _placed(body, block, len(text), count, limit)
         text, before = text + body, block
-    groups = _grouped(list(_surer(placed)), limit)
+    groups = _grouped(placed, limit)
     return CutSection(text, tuple(_piece(group, text, count) for group in groups))
 
 
@@ -268,18 +260,6 @@ def _placed(body: str, block: Block, at: int, count: TokenCounter, limit: int) -
             here = tuple(one for one in terms if one.term in part)
             kept = leads if first == 0 else None
             yield _Placed(block, at + first, at + first + len(part), count(part), kept, here)
-
-
-def _surer(placed: list[_Placed]) -> Iterator[_Placed]:
-    """Take paragraphs that begin "Name: ..." for definitions where several of them do."""
-    named = sum(one.leads is not None and one.block.kind == "paragraph" for one in placed)
-    for one in placed:
-        leads = one.leads if one.block.kind == "paragraph" else None
-        if leads and leads.strength < LISTED and named >= LIST_LENGTH:
-            surer = Defined(leads.term, LISTED)
-            others = tuple(term for term in one.terms if term.key != surer.key)
-            one = replace(one, leads=surer, terms=(surer, *others))
-        yield one
 
 
 def _grouped(placed: Sequence[_Placed], limit: int) -> list[list[_Placed]]:

@@ -31,10 +31,6 @@ SENTENCES: Final = 4
 MARKED_SENTENCES: Final = 40
 """Sentences of a block that are looked at, and those for terms in bold or quotes."""
 
-SPELLED_OUT: Final = 7
-BEFORE_ACRONYM: Final = 160
-"""Words that an acronym may stand for, and characters in which they are looked for."""
-
 _QUOTES: Final = "\"“”„‟«»'‘’`"
 _FORMS: Final = patterns("definitions")
 _NOT_TERMS: Final = words("not terms")
@@ -167,7 +163,6 @@ def _in_passing(block: Block) -> _Found:
         if (begins := _FORMS["sentence"].match(sentence)) is not None:
             yield begins["term"], SENTENCE
             yield begins["short"] or "", SENTENCE
-    yield from ((name, SENTENCE) for names in spelled_out(text) for name in names)
 
 
 def _introduced(block: Block) -> _Found:
@@ -188,23 +183,3 @@ def _sentences(text: str) -> Iterator[str]:
         *(found.end() for found in _FORMS["sentence end"].finditer(text)),
     )
     return (text[at : at + 200] for at in starts)
-
-
-def spelled_out(text: str) -> Iterator[tuple[str, str]]:
-    """Yield words and letters of each acronym in brackets whose letters are those of the words.
-
-    >>> list(spelled_out("the Time to Live (TTL) of (ABC)"))
-    [('Time to Live', 'TTL')]
-    """
-    for found in _FORMS["acronym"].finditer(text):
-        before = text[max(found.start() - BEFORE_ACRONYM, 0) : found.start()]
-        said = re.split(r"[^\w\s-]", before)[-1].split()[-SPELLED_OUT:]
-        parts = [word for one in said if (word := one.lstrip("0123456789_-"))]
-        short = found["short"].rstrip("s").casefold()
-        for count in range(2, len(parts) + 1):
-            own = parts[-count:]
-            initials = "".join(word[:1] for word in re.split(r"[\s-]+", " ".join(own)))
-            capitals = "".join(word[0] for word in own if word[0].isupper())
-            if short in (initials.casefold(), capitals.casefold()):
-                yield " ".join(own), found["short"]
-                break

@@ -1,10 +1,9 @@
-"""What a question asks of documents: words, terms that documents define, sections, a comparison.
+"""What a question asks of documents: words, terms that documents define, sections.
 
 The store is asked only which of the question's phrases it knows (`known`); all else is reading.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.documents.definitions import LONGEST_TERM
-from kds.brain.documents.values import label_of, number_key, pattern_list, patterns, words
+from kds.brain.documents.values import label_of, number_key, pattern_list, patterns
 from kds.brain.passages.question import Question, Term, read_question
 from kds.brain.words.terms import (
     ABOUT_MEANING,
@@ -25,18 +24,10 @@ from kds.brain.words.terms import (
     stems,
 )
 
-LONGEST: Final = 1000
-"""Characters in which two things are compared: more are a paste with a question in it."""
-
-MANY_DIVIDERS, MANY_REFERENCES, MANY_WORDS = 20, 8, 60
-"""Of a question: places that may divide the two (the last ones), sections that it may name, and
-words in which phrases are looked for."""
-
-MEASURES: Final = frozenset(map(stem, words("measures")))
-"""Words that say how things are compared, not which."""
+MANY_REFERENCES, MANY_WORDS = 8, 60
+"""Of a question: sections that it may name, and words in which phrases are looked for."""
 
 _FORMS: Final = patterns("questions")
-_DIVIDERS: Final = pattern_list("dividers")
 _REFERENCES: Final = pattern_list("references")
 _NAMES: Final = pattern_list("names")
 _ARTICLES: Final = frozenset({"the", "a", "an", "of", "our", "thi", "in", "and"})
@@ -57,11 +48,10 @@ SYNONYMS: Final = _by_stem()
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A section that the question names: "Section 4.02(b)"."""
+    """A section that the question names: "Section 4.02"."""
 
     label: str
     key: str
-    inner: tuple[str, ...]
     text: str
 
 
@@ -91,8 +81,6 @@ class Asked:
     references: tuple[Reference, ...]
     asks_meaning: bool
     """It asks what something is: "What is the Closing Date?", or names it and no more."""
-    sides: tuple[frozenset[str], ...]
-    """For a comparison the stems that only one side has, a set a side; else empty."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,7 +106,6 @@ def read_asked(text: str, known: Known) -> Asked:
         concepts=concepts,
         references=tuple(islice(_references(plain), MANY_REFERENCES)),
         asks_meaning=_asks_meaning(plain, concepts),
-        sides=compared_sides(plain),
     )
 
 
@@ -127,43 +114,6 @@ def without_references(asked: Asked) -> Asked:
     named = {one for reference in asked.references for one in stems(reference.text)}
     terms = tuple(term for term in asked.terms if not term.stems & named)
     return replace(asked, terms=terms) if terms else asked
-
-
-def side_of(asked: Asked, number: int) -> Asked:
-    """Return what a comparison asks about one of its sides."""
-    others = frozenset().union(*(side for at, side in enumerate(asked.sides) if at != number))
-    dropped, own = others | MEASURES, asked.sides[number]
-    terms = tuple(term for term in asked.terms if not (term.stems & dropped) or term.stems & own)
-    return replace(
-        asked,
-        terms=terms or asked.terms,
-        concepts=tuple(one for one in asked.concepts if not others.intersection(one.words)),
-        asks_meaning=True,
-        sides=(),
-    )
-
-
-def compared_sides(text: str) -> tuple[frozenset[str], ...]:
-    """Return what each side of a comparison has that the other has not; () for no comparison.
-
-    >>> [sorted(side) for side in compared_sides("Is the Due Date or the Cut-off Date later?")]
-    [['due'], ['cut']]
-    """
-    text = " ".join(text[:LONGEST].split())
-    if _FORMS["compares"].search(text) is None:
-        return ()
-    begins = [0, *(one.end() for one in _FORMS["side begins"].finditer(text))]
-    for divider in _DIVIDERS:
-        for found in list(divider.finditer(text))[: -MANY_DIVIDERS - 1 : -1]:
-            left, right = text[: found.start()], text[found.end() :]
-            begin = begins[bisect_right(begins, found.start()) - 1]
-            sides = [frozenset(stems(left[begin:])) - EMPTY, frozenset(stems(right)) - EMPTY]
-            if not sides[0] and begin:
-                sides[0] = frozenset(stems(left)) - EMPTY
-            only = sides[0] - sides[1] - MEASURES, sides[1] - sides[0] - MEASURES
-            if all(only):
-                return only
-    return ()
 
 
 def _asks_meaning(text: str, concepts: Sequence[Concept]) -> bool:
@@ -203,8 +153,7 @@ def _references(text: str) -> Iterator[Reference]:
         if label and number.isalpha() and not number.isupper():
             continue  # "part a", "item i": a word, not a number
         taken.append(found.span())
-        inner = tuple(re.findall(r"\(([a-z0-9]+)\)", found["inner"], re.IGNORECASE))
-        yield Reference(label_of(label), number_key(number), inner, " ".join(found[0].split()))
+        yield Reference(label_of(label), number_key(number), " ".join(found[0].split()))
 
 
 def _concepts(text: str, known: Known) -> tuple[Concept, ...]:

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kds.brain.documents.question import Asked, read_asked, side_of, without_references
+from kds.brain.documents.question import Asked, read_asked, without_references
 from kds.brain.documents.values import Candidate, DocumentHit, DocumentRecall
-from kds.brain.passages.question import LONG_QUERY, Term
+from kds.brain.passages.question import Term
 from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
 from kds.brain.passages.rerank import Weights, fuse, rarity
 from kds.brain.passages.store import Embedder
-from kds.brain.words.terms import ABOUT_MEANING, EMPTY, WORD, has_phrase, said, stem, stem_line
+from kds.brain.words.terms import ABOUT_MEANING, EMPTY, has_phrase, said, stem, stem_line
 
 if TYPE_CHECKING:
     from kds.brain.documents.store import Documents
@@ -51,21 +51,14 @@ DOCUMENT_BIAS: Final = 1.15
 WEIGHTS: Final = Weights(alpha=0.25, beta=0.75, gamma=0.0)
 """Of meaning and of everything else."""
 
-SHORTEST_TITLE: Final = 6
-"""Characters of a title that a question may name: shorter ones are words like others."""
-
-FIRST: Final = 3
-"""The places among which a comparison wants each of the things compared."""
-
 SATURATION: Final = 1.0  # BM25's k1
 LENGTH: Final = 0.35  # BM25's b: passages are cut to a size, so their lengths say little
 
 # How often a word counts by where it stands: in the section's own heading; in those above or the
 # document's title (of 18 questions over the pages of docs/ .5 finds one fewer among the first
-# five); only beside the passage; as a synonym; as a word of a name that is not found as a whole.
+# five); as a synonym; as a word of a name that is not found as a whole.
 OWN_HEADING: Final = 1.5
 UPPER_HEADING: Final = 1.0
-NEARBY: Final = 0.35
 SYNONYM: Final = 0.5
 SCATTERED: Final = 0.45
 
@@ -78,9 +71,7 @@ MENTIONED: Final = 0.12
 for just that: all of "What is the Closing Date?", little of one that only names it."""
 
 REFERENCE: Final = 14.0
-OTHER_PARAGRAPH: Final = 0.7
-"""A passage of the section that is named by number (two very rare words), and without the "(b)"
-behind that number."""
+"""A passage of the section that is named by number: two very rare words."""
 
 COVERAGE: Final = 0.35
 """How much of the score depends on how much of the question is there at all."""
@@ -105,15 +96,13 @@ def recall(
     limit: int,
     bias: float,
     preferred: Collection[str],
-    titles: Mapping[str, str],
     within: str | None,
     embedder: Embedder | None,
 ) -> DocumentRecall:
     """Find the passages a question is about. An embedding model that fails is a note.
 
-    Passages of the ``preferred`` documents count ``bias`` times as much, else those of the one
-    among ``titles`` (each with its id) that the question names. ``within``: the id of the only
-    document to look at.
+    Passages of the ``preferred`` documents count ``bias`` times as much. ``within``: the id of the
+    only document to look at.
     """
     log = Log()
     with log.stage("question"):
@@ -144,9 +133,8 @@ def recall(
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
     with log.stage("ranking"):
-        lifted = preferred or _named(query, titles)
-        biases = {one.chunk_id: bias for one in places.values() if one.document in lifted}
-        ranked = _diversified(judge, _ranked(biases, places, judged, dense), places)[:limit]
+        biases = {one.chunk_id: bias for one in places.values() if one.document in preferred}
+        ranked = _ranked(biases, places, judged, dense)[:limit]
         explained = tuple(_explained(store, ranked, judged, dense))
     return DocumentRecall(
         query=query,
@@ -175,8 +163,6 @@ class Judged:
     """Words, definition and reference: they add up to the score."""
     has: tuple[str, ...]
     """Words of the question that it has."""
-    near: tuple[str, ...]
-    """Words that only stand beside it."""
     defines: tuple[str, ...]
     refers: str
     """The section it is of, as the question names it; "" for none."""
@@ -208,12 +194,6 @@ class Judge:
         asks = asked.asks_meaning and own
         self._share = max((own / (own + rest)) ** 2 if asks else 0.0, MENTIONED)
         """How much of the question is the names in it, the rest only asking what they are."""
-        inner = [one for reference in asked.references for one in reference.inner]
-        self._inner = inner[0].casefold() if inner else ""
-
-    def of_side(self, number: int) -> "Judge":
-        """Return the judge of what a comparison asks about one of its sides."""
-        return Judge(side_of(self.asked, number), self._rarities, {}, self._mean)
 
     def judge(self, candidates: Iterable[Candidate]) -> dict[int, Judged]:
         """Score passages; those that have nothing of the question are left out."""
@@ -230,17 +210,15 @@ class Judge:
         norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self._mean)
         words = covered = 0.0
         has: list[str] = []
-        near: list[str] = []
         for seeker in self._seekers:
-            own = seeker.own(one.stems, heading, above)
-            count = own or NEARBY * seeker.is_in(one.beside)
+            count = own = seeker.own(one.stems, heading, above)
             if not count:
                 continue
             if seeker.names and whole.keys().isdisjoint(seeker.names):
                 count *= SCATTERED
             words += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
             covered += seeker.rarity * min(own, 1.0)
-            (has if own >= SYNONYM else near).append(seeker.word)
+            has.append(seeker.word)
         words *= 1.0 - COVERAGE + COVERAGE * (covered / self._total if self._total else 0.0)
         words += PHRASE * sum(whole.values())
         defined = [(it, worth) for it, worth in self._named if one.chunk_id in it.definers]
@@ -249,14 +227,11 @@ class Judge:
             for concept, worth in defined
         )
         fit, name = self._referred.get(one.chunk_id, (0.0, ""))
-        if self._inner and not said(one.stems, self._inner):  # "(b)" behind the number
-            fit *= OTHER_PARAGRAPH
         reference = REFERENCE * fit
         return Judged(
             score=words + definition + reference,
             parts={"words": words, "definition": definition, "reference": reference},
             has=tuple(has),
-            near=tuple(near),
             defines=tuple(concept.text for concept, _ in defined),
             refers=name,
         )
@@ -322,44 +297,6 @@ def _ranked(
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
-def _named(query: str, titles: Mapping[str, str]) -> Collection[str]:
-    """Return the document whose title the question has, the longest one if several."""
-
-    def words(text: str) -> str:
-        return f" {' '.join(WORD.findall(text.casefold()))} "
-
-    asked = words(query[:LONG_QUERY])
-    found = [one for one in titles if len(one) >= SHORTEST_TITLE and words(one) in asked]
-    return [titles[max(found, key=len)]] if found else []
-
-
-def _diversified(
-    judge: Judge, ranked: list[Ranked], places: Mapping[int, Candidate]
-) -> list[Ranked]:
-    """For a comparison see that the best of each of the things compared is among the first.
-
-    Each side is judged as a question of its own. What comes forward takes the score of what it
-    comes behind; the order of all others stays.
-    """
-    known = {one.chunk_id: one for one in ranked}
-    kept: list[Ranked] = []
-    for number in range(len(judge.asked.sides)):
-        found = judge.of_side(number).judge(places.values())
-        best = max(found, key=lambda one: (found[one].score * known[one].bias, -one), default=None)
-        if best is not None and known[best] not in kept:
-            kept.append(known[best])
-    first = ranked[:FIRST]
-    missing = [one for one in kept if one not in first]
-    free = [one for one in first if one not in kept]
-    dropped = free[max(len(free) - len(missing), 0) :]
-    first = [one for one in first if one not in dropped]
-    for one in missing:
-        score = first[-1].score if first else one.score
-        first.append(one._replace(score=max(score, one.score)))
-    ids = {one.chunk_id for one in first}
-    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
-
-
 def _explained(
     store: "Documents",
     ranked: Sequence[Ranked],
@@ -369,7 +306,7 @@ def _explained(
     """Yield passages as hits, with their parts and the reasons."""
     passages = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
     best = max((found.score for found in judged.values()), default=0.0) or 1.0
-    nothing = Judged(0.0, {"words": 0.0, "definition": 0.0, "reference": 0.0}, (), (), (), "")
+    nothing = Judged(0.0, {"words": 0.0, "definition": 0.0, "reference": 0.0}, (), (), "")
     for one in ranked:
         if one.chunk_id not in passages:  # removed meanwhile
             continue
@@ -377,7 +314,7 @@ def _explained(
         parts = {name: value / best for name, value in found.parts.items()}
         why = [f"defines '{term}'" for term in found.defines]
         why += [f"is in {found.refers}"] if found.refers else []
-        why += words_told(found.has, found.near)
+        why += words_told(found.has, ())
         if one.meaning is not None:
             parts["meaning"] = one.meaning
         if one.chunk_id in dense.hits:

@@ -3,8 +3,8 @@
 A document is stored at once or not at all. A section's text stands once; a passage is a slice of
 it, and what the index knows of it (the headings, the body, what stands beside it) is a view. The
 passages of a document are one range of ids, and a document that is read again gets another range.
-``stems`` and ``beside`` are the stems of a passage and of what stands beside it, as they are
-judged: making them for each of a hundred passages would take most of a search's time.
+``stems`` are those of a passage, as it is judged: making them for each of a hundred passages would
+take most of a search's time. ``beside`` is empty: an earlier version had stems there, too.
 
 The view `session` shows documents as the memory's searches know conversations: embedding queue,
 vectors and full-text search of the memory work on these tables too. `postgres_documents` keeps
@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -82,16 +81,8 @@ EXACT, NUMBERED, INNER, OTHER_LABEL = 1.0, 0.9, 0.5, 0.4
 """How well a section fits the one that was named: itself, a paragraph with that number, one inside
 of it, an article with the number of a section."""
 
-HANDED_ON: Final = 0.75
-"""What a section is worth for a term of which another passage says that it is defined there."""
-
-MANY_HANDED_ON: Final = 3
-
 _ALIKE: Final = frozenset({"", "section", "clause", "paragraph", "rule", "item", "step"})
 _CHAPTERS: Final = frozenset({"", "article", "chapter", "part", "title"})
-
-IN_FULL, IN_ANY_WAY = 3, 6
-"""How many of the ways of `_meant` count: the first ones name a document in full."""
 
 SHORTEST_ID, SHORTEST = 4, 3
 """Characters of an id, and of a part of a title, that may stand for it."""
@@ -145,9 +136,7 @@ _PASSAGE_COLUMNS: Final = (
     "chunk.page, chunk.first_line, chunk.last_line, chunk.kind, "
     "substr(section.text, start + 1, length), terms, tokens"
 )
-_CANDIDATE_COLUMNS: Final = (
-    "chunk.id, document.id, document.title, section.path, tokens, stems, beside"
-)
+_CANDIDATE_COLUMNS: Final = "chunk.id, document.id, document.title, section.path, tokens, stems"
 
 T = TypeVar("T")
 
@@ -281,7 +270,6 @@ class Documents(PassageStore):
             limit=limit,
             bias=bias,
             preferred=[one.id for one in about.values() if one is not None],
-            titles={one.title: one.id for one in documents},
             within=None if scope == ALL else self.document(scope).id,
             embedder=embedder,
         )
@@ -322,25 +310,13 @@ class Documents(PassageStore):
         with self.database.read() as connection:
             has = _inside(connection, within)
             rows = connection.execute(
-                "SELECT key, chunk_id, strength, label, refers FROM term "
+                "SELECT key, chunk_id, strength FROM term "
                 f"WHERE key IN ({marks(keys)}) ORDER BY strength DESC, chunk_id",
                 keys,
             ).fetchall()
-            for key, chunk_id, strength, label, refers in rows:
-                if not has(chunk_id) or len(found.get(key, ())) >= MANY_DEFINERS:
-                    continue
-                known = found.setdefault(key, {})
-                known.setdefault(chunk_id, strength)
-                # The first passages of the section where it says that the meaning stands.
-                there = (
-                    one
-                    for number, own, one in (_numbered(connection, refers) if refers else ())
-                    if number == refers
-                    and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
-                    and _labels_agree(label, own)
-                )
-                for one in islice(there, MANY_HANDED_ON):
-                    known.setdefault(one, HANDED_ON * strength)
+            for key, chunk_id, strength in rows:
+                if has(chunk_id) and len(known := found.setdefault(key, {})) < MANY_DEFINERS:
+                    known.setdefault(chunk_id, strength)
         return found
 
     def referred(self, reference: Reference, within: str | None = None) -> dict[int, float]:
@@ -382,7 +358,7 @@ def find(
     """Return the document that ``name`` names, as `Documents.find` does; ``whole``: in full."""
     asked = name.strip()
     told = [(one, _meant(one, asked)) for one in documents] if asked else []
-    for way in range(IN_FULL if whole else IN_ANY_WAY):
+    for way in range(2 if whole else 3):
         chosen = [one for one, meant in told if meant[way]]
         if len(chosen) > 1:
             listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
@@ -399,23 +375,11 @@ def find(
 def find_whole(documents: Sequence[Document], name: str, where: str) -> Document:
     """Return the document with exactly this id, path, file's name or title, in any case.
 
-    For what cannot be taken back. Raises UnknownNameError when none or several have it; it names
-    those that a part of their name may have meant.
+    For what cannot be taken back. Raises UnknownNameError when none or several have it.
     """
     if found := find(documents, name, where, whole=True):
         return found
-    folded = name.strip().casefold()
-    names = [(f"{Path(one.path).name}\n{one.title}".casefold(), one) for one in documents]
-    meant = [one for text, one in names if folded and folded in text]
-    if not meant:
-        raise unknown_document(name, where)
-    listed = ", ".join(f"'{one.title}' ({one.id})" for one in meant[:5])
-    more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
-    raise UnknownNameError(
-        f"no document is named just '{name}'; meant may be {listed}{more}",
-        where=where,
-        hint="give the id, the path, the file's name or the whole title",
-    )
+    raise unknown_document(name, where)
 
 
 def unknown_document(name: str, where: str) -> UnknownNameError:
@@ -430,12 +394,11 @@ def _meant(one: Document, asked: str) -> tuple[bool, ...]:
     names = (path.name.casefold(), path.stem.casefold(), title)
     return (
         one.id == folded or one.path in (asked, str(Path(asked).absolute())),
-        asked in (path.name, one.title),
         folded in names,
-        path.as_posix().endswith(f"/{asked.lstrip('./')}"),
-        (len(folded) >= SHORTEST_ID and one.id.startswith(folded))
-        or (len(folded) >= SHORTEST and title.startswith(folded)),
-        len(asked) >= SHORTEST and folded in re.split(r"[\W_]+", " ".join(names[1:])),
+        path.as_posix().endswith(f"/{asked.lstrip('./')}")
+        or (len(folded) >= SHORTEST_ID and one.id.startswith(folded))
+        or (len(folded) >= SHORTEST and title.startswith(folded))
+        or (len(folded) >= SHORTEST and folded in re.split(r"[\W_]+", " ".join(names[1:]))),
     )
 
 

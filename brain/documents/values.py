@@ -219,7 +219,7 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage as it is judged: its stems, and those of what is around it."""
+    """A passage as it is judged."""
 
     chunk_id: int
     document: str
@@ -228,7 +228,6 @@ class Candidate:
     """The headings that lead to it, as JSON: many passages share them."""
     tokens: int
     stems: str
-    beside: str
 
 
 def cite(title: str, section: Sequence[str], *, term: str = "", page: int | None = None) -> str:
@@ -342,16 +341,6 @@ def roman_value(text: str) -> int:
         -value if value < max(values[at + 1 :], default=0) else value
         for at, value in enumerate(values)
     )
-
-
-def referred_in(text: str) -> tuple[str, str]:
-    """Return label and number's key of the section that a definition hands on to; "" for none.
-
-    >>> referred_in('"Premises" has the meaning given in Schedule 1.')
-    ('schedule', '1')
-    """
-    found = _FORMS["referred"].search(text)
-    return (label_of(found["label"]), number_key(found["number"])) if found else ("", "")
 
 
 def clause_keys(text: str) -> tuple[str, ...]:

@@ -92,11 +92,6 @@ def stem_line(text: str) -> str:
     return _line(stems(text))
 
 
-def stem_set(text: str) -> str:
-    """Return the stems of a text as `stem_line` does, each once."""
-    return _line(dict.fromkeys(stems(text)))
-
-
 def seen_stems(text: str, also: str) -> str:
     """Return the stems of a text in order, and behind them those that only ``also`` has.
 
