@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import Final
 
 from kds.brain.documents.store import DocumentPlace
@@ -40,21 +40,15 @@ LOCK_S: Final = 5.0
 
 _UNSAFE: Final = re.compile(r"[^\w. ()+,=@-]+")
 
-Read = Callable[[Workspace, Sequence[Path]], Report]
-"""Reads files into the store of a workspace."""
-
-
-class StoppedError(KdsError):
-    """The user has stopped it; what was read until then is kept."""
-
 
 class ReadingJob:
-    """Reads in the background, and may be looked at and stopped from any thread."""
+    """Keeps and reads files in the background; may be looked at and stopped from any thread."""
 
     def __init__(
-        self, work: Callable[[Read], Report], ended: "Callable[[ReadingJob], None]"
-    ) -> None:
-        """Begin to ``work``; the event loop, which this is called from, calls ``ended``."""
+        self, workspace: Workspace, files: Iterable[tuple[str, bytes]],
+        ended: "Callable[[ReadingJob], None]",
+    ) -> None:  # fmt: skip
+        """Begin; the event loop, which this is called from, calls ``ended``."""
         self.running = True
         """Whether ``ended`` has not been called."""
         self.done = self.total = 0
@@ -62,11 +56,11 @@ class ReadingJob:
         self.report = Report()
         self.error: KdsError | None = None
         """Why it did not come to its end."""
-        self._ended = ended
+        self._workspace, self._ended = workspace, ended
         self._loop = asyncio.get_running_loop()
-        self._stopped = Event()
+        self._stopped = False
         self._process: subprocess.Popen[bytes] | None = None
-        self._thread = Thread(target=self._run, args=[work], name="kds-reading", daemon=True)
+        self._thread = Thread(target=self._run, args=[files], name="kds-reading", daemon=True)
         self._thread.start()
 
     def wait(self, limit_s: float) -> None:
@@ -75,13 +69,13 @@ class ReadingJob:
 
     def stop(self) -> None:
         """Read no further: the file that is being read is left as it was."""
-        self._stopped.set()
+        self._stopped = True
         if self._process is not None:
             self._process.kill()
 
-    def _run(self, work: Callable[[Read], Report]) -> None:
+    def _run(self, files: Iterable[tuple[str, bytes]]) -> None:
         try:
-            self.report = work(self._read)
+            self.report = self._added(files)
         except KdsError as error:
             self.error = error
         except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
@@ -94,20 +88,42 @@ class ReadingJob:
         self.running = False
         self._ended(self)
 
-    def _read(self, workspace: Workspace, paths: Sequence[Path]) -> Report:
-        """Raises KdsError when it does not come to its end."""
+    def _added(self, files: Iterable[tuple[str, bytes]]) -> Report:
+        """Keep and read; a bad file is an outcome, and neither that nor what was not read is kept.
+
+        Raises KdsError when it does not come to its end.
+        """
+        documents = DocumentPlace.of(self._workspace)
+        documents.prepare()
+        kept, refused = list[Path](), list[Outcome]()
+        for name, content in files:
+            try:
+                kept.append(_keep_upload(self._workspace, name, content))
+            except DocumentError as error:
+                refused.append(Outcome(error.path, "failed", error=error))
+        try:
+            report = self._read(kept) if kept else Report()
+        finally:
+            with documents.open() as store:
+                was_read = {one.path for one in store.documents()}
+            for path in kept:
+                if str(path.resolve()) not in was_read:
+                    drop_upload(self._workspace, path)  # a copy of what says nothing is of no use
+        return replace(report, outcomes=(*refused, *report.outcomes))
+
+    def _read(self, paths: Sequence[Path]) -> Report:
         told: object = None
         with subprocess.Popen(
             COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
         ) as self._process:  # fmt: skip
-            if self._stopped.is_set():
+            if self._stopped:
                 self._process.kill()
             into, out = self._process.stdin, self._process.stdout
             assert into is not None
             assert out is not None
             with suppress(OSError, EOFError, pickle.UnpicklingError):  # it was ended while it wrote
-                into.write(pickle.dumps((workspace, [*paths])))
+                into.write(pickle.dumps((self._workspace, [*paths])))
                 into.close()
                 while not isinstance(told, Report | KdsError):
                     told = pickle.load(out)
@@ -115,9 +131,9 @@ class ReadingJob:
                         self.done, self.total = told
         if isinstance(told, Report):
             return told
-        if self._stopped.is_set():
+        if self._stopped:
             read = f"after {self.done} of {self.total} files; what was read is kept"
-            raise StoppedError(f"stopped {read if self.total else 'before a file was read'}")
+            raise KdsError(f"stopped {read if self.total else 'before a file was read'}")
         if isinstance(told, KdsError):
             raise told
         raise KdsError(f"reading has ended with code {self._process.returncode}")
@@ -142,31 +158,6 @@ def main() -> None:
             tell(add_documents(store, paths, tell=lambda _, done, total: tell((done, total))))
     except KdsError as error:
         tell(KdsError(error.message, where=error.where, hint=error.hint))
-
-
-def add_uploads(workspace: Workspace, files: Iterable[tuple[str, bytes]], *, read: Read) -> Report:
-    """Keep files that were sent, and ``read`` them.
-
-    Raises WorkspaceError, StoreError and what ``read`` raises; a bad file is an outcome, and not
-    kept. Nor is what was not read when the user stopped it.
-    """
-    documents = DocumentPlace.of(workspace)
-    documents.prepare()
-    kept, refused = list[Path](), list[Outcome]()
-    for name, content in files:
-        try:
-            kept.append(_keep_upload(workspace, name, content))
-        except DocumentError as error:
-            refused.append(Outcome(error.path, "failed", error=error))
-    try:
-        report = read(workspace, kept) if kept else Report()
-    finally:
-        with documents.open() as store:
-            was_read = {one.path for one in store.documents()}
-        for path in kept:
-            if str(path.resolve()) not in was_read:
-                drop_upload(workspace, path)  # a copy of what says nothing is of no use
-    return replace(report, outcomes=(*refused, *report.outcomes))
 
 
 def drop_upload(workspace: Workspace, path: Path) -> None:

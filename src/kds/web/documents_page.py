@@ -14,7 +14,7 @@ from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.documents.indexing import Report, State
-from kds.documents.uploads import ReadingJob, add_uploads, drop_upload
+from kds.documents.uploads import ReadingJob, drop_upload
 from kds.query.values import Query
 from kds.service.routes.query import answered
 from kds.transit.history import Message
@@ -71,7 +71,7 @@ async def add(context: RequestContext) -> Response:
         visitor.notes.extend(_told(job.report, job.error))
         over.set()
 
-    job = ReadingJob(lambda read: add_uploads(workspace, files, read=read), ended)
+    job = ReadingJob(workspace, files, ended)
     context.request.app.state.jobs[context.served.root] = [*_running(context), job]
     await asyncio.to_thread(job.wait, AT_ONCE_S)
     response = context.go("/documents")
