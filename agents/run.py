@@ -36,7 +36,6 @@ from langchain_core.messages import (
     message_chunk_to_message,
 )
 from langchain_core.prompt_values import PromptValue
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool
@@ -134,19 +133,17 @@ def load(
     model: BaseChatModel | str | None = None,
     *,
     tools: Iterable[BaseTool] = (),
-    documents: BaseRetriever | None = None,
 ) -> "AgentRunnable":
     """The agent of an intent ("PLAN"), or of a prompt file ("work-planner"), ready to run.
 
     ``model`` is a chat model of LangChain, or the name of one as in KDS_MODEL; None is the one
     that the user's settings name, if any. ``tools`` are those of your own that the prompt file
-    names. ``documents`` is what its `search_documents` searches; None: what `kds docs` indexed.
-    Raises DispatchError, ConfigError, WorkspaceError and ModelError.
+    names. Raises DispatchError, ConfigError, WorkspaceError and ModelError.
     """
     place = Workspace.at(workspace)
     asked = LazyModel(load_settings(place).model, model)
     agent = Agent.named(name, PromptLibrary.load(place.prompts_dir), workspace=str(place.root))
-    own = workspace_tools(place, documents)
+    own = workspace_tools(place)
     return agent.as_runnable(asked.load(), tools=(*own, *tools), timeout_s=asked.settings.timeout_s)
 
 
@@ -173,15 +170,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     ) -> None:
         self.agent, self.model, self.name = agent, model, agent.name
         self.timeout_s = timeout_s or TIMEOUT_S
-        self._given = tuple(tools)
-        self.tools, self.notes = chosen_tools(agent.prompt, self._given)
-
-    def with_model(
-        self, model: BaseChatModel | None, *, timeout_s: float | None = None
-    ) -> "AgentRunnable":
-        """The same agent with another model, or with none."""
-        limit = timeout_s or self.timeout_s
-        return AgentRunnable(self.agent, model, tools=self._given, timeout_s=limit)
+        self.tools, self.notes = chosen_tools(agent.prompt, tools)
 
     def invoke(
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any

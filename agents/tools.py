@@ -11,12 +11,9 @@ search_documents    passages of the indexed documents, where there are any
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import Field
 
-from kds.agents.retrievers import DocumentRetriever
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace, log_recall
@@ -50,18 +47,12 @@ Query = Annotated[str, Field(description="what to look for, in a few words", max
 Limit = Annotated[int, Field(description="how many passages at most", ge=1, le=MOST_PASSAGES)]
 
 
-def workspace_tools(
-    workspace: Workspace, documents: BaseRetriever | None = None
-) -> tuple[BaseTool, ...]:
-    """The tools of KDS over the memory and the documents of ``workspace``, if there are any yet.
-
-    In place of its documents a retriever may stand, whose documents should say under `citation` or
-    `source` where they are from.
-    """
+def workspace_tools(workspace: Workspace) -> tuple[BaseTool, ...]:
+    """The tools of KDS over the memory and the documents of ``workspace``, if there are any yet."""
     budget_tokens = load_settings(workspace).recall.token_budget
     return (
         _search_memory(MemoryPlace.of(workspace), budget_tokens),
-        _search_documents(documents or DocumentPlace.of(workspace)),
+        _search_documents(DocumentPlace.of(workspace)),
     )
 
 
@@ -127,22 +118,14 @@ def _passage(passage: Passage) -> str:
     return f"[{passage.at:%Y-%m-%d}, {speaker}] {passage.body[:PASSAGE_CHARS]}"
 
 
-def _search_documents(documents: DocumentPlace | BaseRetriever) -> BaseTool:
+def _search_documents(place: DocumentPlace) -> BaseTool:
     def search_documents(query: Query, limit: Limit = 5) -> str:
         """Search the user's documents for passages about something; cite what you use."""
-        if isinstance(documents, BaseRetriever):
-            found = documents.invoke(query)
-        else:
-            with documents.if_any() as store:
-                if store is None:
-                    return "no documents are indexed yet"
-                found = DocumentRetriever(documents=store, k=limit).invoke(query)
-        return "\n\n".join(_cited(one) for one in found[:limit]) or "nothing was found"
+        with place.if_any() as store:
+            if store is None:
+                return "no documents are indexed yet"
+            hits = store.search(query, limit=limit).hits
+        quoted = (f"[{one.citation}] {one.passage.text[:PASSAGE_CHARS]}" for one in hits)
+        return "\n\n".join(quoted) or "nothing was found"
 
     return StructuredTool.from_function(search_documents, name=SEARCH_DOCUMENTS)
-
-
-def _cited(document: Document) -> str:
-    source = document.metadata.get("citation") or document.metadata.get("source")
-    body = document.page_content[:PASSAGE_CHARS]
-    return f"[{source}] {body}" if source else body

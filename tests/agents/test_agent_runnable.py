@@ -157,7 +157,7 @@ def test_no_model_holds_a_turn_beyond_the_timeout(
     planner: AgentRunnable, provider: FakeProvider, reply: Reply, way: str
 ) -> None:
     provider.play(default=reply)
-    agent = planner.with_model(planner.model, timeout_s=LIMIT_S)
+    agent = planner.agent.as_runnable(planner.model, timeout_s=LIMIT_S)
     with pytest.raises(ModelError, match=r"did not answer within 0\.1 s") as caught:
         _ways(agent)[way]()
     assert caught.value.kind == "timeout"
@@ -180,7 +180,7 @@ def test_a_stream_gives_the_pieces_before_the_end(
     now = [0.0]
     monkeypatch.setattr(run, "Deadline", partial(Deadline, clock=lambda: now[0]))
     provider.play(Stall("Well, "))
-    pieces = planner.with_model(planner.model, timeout_s=PATIENCE_S).stream("dark mode")
+    pieces = planner.agent.as_runnable(planner.model, timeout_s=PATIENCE_S).stream("dark mode")
     assert next(pieces).text == "Well, "
     now[0] = 2 * PATIENCE_S
     with pytest.raises(ModelError) as caught:
@@ -229,7 +229,7 @@ def test_a_hung_request_keeps_no_process_alive(provider: FakeProvider, launchers
 from kds import agents
 agent = agents.load("PLAN", model="{provider.url}#m")
 try:
-    agent.with_model(agent.model, timeout_s=0.1).invoke("dark mode")
+    agent.agent.as_runnable(agent.model, timeout_s=0.1).invoke("dark mode")
 except agents.ModelError as error:
     print(error.kind)
 """

@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from kds import agents
 from kds.agents import Agent, ModelError, ToolUse, Usage
 from kds.agents.run import MOST_ROUNDS
 from kds.agents.tools import chosen_tools, conversation_tool, workspace_tools
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import RECALL, MemoryPlace
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
+from kds.documents.indexing import add_documents
 
 from .openai_server import Calls, FakeProvider, Text
 
@@ -168,17 +167,10 @@ def test_the_conversation_can_be_read(
     assert conversation_tool(Turn("x", NOW)).invoke({}) == "nothing was said before"
 
 
-class Shelf(BaseRetriever):
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
-
-
 def test_memory_and_documents_are_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path / "kds-brain")
     place = MemoryPlace.of(workspace)
-    given = workspace_tools(workspace, Shelf())
+    given = workspace_tools(workspace)
     tools, _ = chosen_tools(keeper("search_memory, search_documents").prompt, given)
     found = tools["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
@@ -190,5 +182,9 @@ def test_memory_and_documents_are_searched(keeper: Callable[[str], Agent], tmp_p
     assert found.invoke({"query": "zebra"}) == "nothing was found"
     with place.open() as store:
         assert {one.data["surface"] for one in store.metrics.since(NOW, name=RECALL)} == {"agent"}
+    assert tools["search_documents"].invoke({"query": "notice"}) == "no documents are indexed yet"
+    (tmp_path / "lease.md").write_text("# Lease\n\nNotice is a month.\n")
+    with DocumentPlace.of(workspace).open() as documents:
+        add_documents(documents, [tmp_path / "lease.md"])
     text = tools["search_documents"].invoke({"query": "notice", "limit": 2})
-    assert text == "[§ 0] notice 0\n\n[§ 1] notice 1"
+    assert text == "[Lease] Notice is a month."
