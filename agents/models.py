@@ -1,7 +1,7 @@
 """The user's chat model, from its name, and what goes wrong with it.
 
 openai:NAME, anthropic:NAME, ollama:NAME     the provider, with its own key from the environment
-http://host/v1, http://host/v1#NAME          any server that speaks OpenAI's chat completions
+http://host/v1#NAME                          any server that speaks OpenAI's chat completions
 
 LangChain's integrations do the rest. Keys come from the environment only. A provider's key goes to
 this provider and nowhere else: an address that the user gives gets KDS_MODEL_KEY, or a word that is
@@ -24,7 +24,6 @@ from kds.brain.installation import load_extra
 from kds.brain.message import one_line
 from kds.brain.secrets.redaction import redact_secrets
 from kds.brain.settings import ModelSettings
-from kds.brain.timeouts import Deadline
 from kds.brain.yaml_files import nearest
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
@@ -56,12 +55,6 @@ OWN_KEY: Final = "KDS_MODEL_KEY"
 
 NO_KEY: Final = "none"
 """Sent to servers of the user's where no key is set: clients insist on one."""
-
-LISTING_S: Final = 10.0
-"""Seconds that a server has to say which models it serves: it need not think for that."""
-
-LISTED: Final = 10
-"""Models that an error names: some servers have hundreds."""
 
 MESSAGE_CHARS: Final = 400
 """Characters of a provider's message that are shown: some send whole pages of HTML."""
@@ -179,8 +172,7 @@ def load_chat_model(
 ) -> BaseChatModel | None:
     """The model that ``settings`` name, ready to be asked; None when they name none.
 
-    A URL without `#model` is asked which models it serves, and must serve one. Else nothing is
-    sent. Raises ModelError.
+    Nothing is sent. Raises ModelError.
     """
     name = settings.name or settings.base_url
     url = settings.base_url if settings.name else None
@@ -191,7 +183,8 @@ def load_chat_model(
         address, _, model = name.partition("#")
         url = _check_address(address)
         if not model:
-            model = _only_model(_made("openai", "any", settings, own_key, url), url, own_key)
+            hint = f"write {url}#NAME; servers list their models at {url}/models"
+            raise ModelError(f"no model is named at {url}", kind="setting", hint=hint)
         return _made("openai", model, settings, own_key, url)
     extra, model = _provided(name)
     _imported(f"langchain_{extra}", extra)  # without it a key is of no use
@@ -229,9 +222,9 @@ class LazyModel:
 
     @property
     def label(self) -> str | None:
-        """The model without its provider, or the host that serves it; None when there is none."""
+        """The model without its provider or address; None when there is none."""
         if "://" in self.name:
-            return self.name.partition("#")[2] or urlsplit(self.name).hostname
+            return self.name.partition("#")[2]
         provider, _, model = self.name.partition(":")
         return model if provider in PROVIDERS else self.name or None
 
@@ -360,21 +353,3 @@ def _check_address(url: str) -> str:
         message = "the address of the model holds a password or a query"
         raise ModelError(message, kind="setting", hint=f"{hint}; a key goes into {OWN_KEY}")
     return parts._replace(fragment="").geturl().rstrip("/")
-
-
-def _only_model(probe: Any, url: str, key: str) -> str:
-    """The one model of a server. Raises ModelError when it has none, or several to choose from."""
-    timeout_s = min(probe.request_timeout, LISTING_S)
-    client = probe.root_client.with_options(max_retries=0, timeout=timeout_s)
-    try:
-        names = Deadline(timeout_s).call(lambda: [each.id for each in client.models.list()])
-    except Exception as error:  # noqa: BLE001  # whatever a server makes of its client
-        raise model_error(error, url, secrets={OWN_KEY: key}, timeout_s=timeout_s) from None
-    found = sorted({name for name in names if isinstance(name, str) and name})
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise ModelError(f"{url} serves no model", kind="model", hint=f"load one, or {url}#NAME")
-    shown = ", ".join(found[:LISTED]) + (", ..." if len(found) > LISTED else "")
-    message = f"{url} serves {len(found)} models: {shown}"
-    raise ModelError(message, kind="model", hint=f"say which: {url}#{found[0]}")

@@ -134,14 +134,9 @@ class FakeProvider:
 
     script: list[Script] = field(default_factory=list)
     default: Script = field(default_factory=lambda: Text("ok"))
-    models: tuple[str, ...] = (MODEL,)
     asked: list[Asked] = field(default_factory=list)
-    listed: list[Mapping[str, str]] = field(default_factory=list)
-    """The headers of each GET /v1/models."""
     strays: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     """Path and headers of each POST that is none of OpenAI's; it is answered with 404."""
-    models_reply: Raw | Failure | Slow | None = None
-    """Instead of the list of models."""
     url: str = ""
     """The base URL, ending in /v1."""
     released: threading.Event = field(default_factory=threading.Event)
@@ -214,20 +209,6 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
-
-    def do_GET(self) -> None:
-        if self.path.partition("?")[0] != "/v1/models":
-            self._send(Raw(b'{"error": {"message": "no such path"}}', 404))
-            return
-        self.provider.listed.append(_lower(self.headers.items()))
-        reply = self.provider.models_reply
-        if isinstance(reply, Slow):
-            self._hold()
-        elif reply is not None:
-            self._send(reply)
-        else:
-            data = [{"id": name, "object": "model"} for name in self.provider.models]
-            self._send(_json({"object": "list", "data": data}))
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -14,8 +14,7 @@ from kds.agents.models import model_error, model_label, model_secrets
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
-from ..effort import PATIENCE_S
-from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, serving, wrong_shape
+from .openai_server import Failure, FakeProvider, Text, serving
 
 NO_SECRET = "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY"
 KEYS = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-ant"}
@@ -94,39 +93,6 @@ def test_no_client_tells_another_host_what_it_finds_in_the_environment(
         headers = provider.strays[0][1]
     assert not [value for value in headers.values() if "private" in value]
     assert headers["authorization"] == "Bearer none"
-
-
-def test_of_several_models_of_a_server_one_must_be_chosen(provider: FakeProvider) -> None:
-    model = _load(provider.url, environ={"KDS_MODEL_KEY": "mine"})
-    assert model_label(model) == "fake-model"
-    assert provider.listed[0]["authorization"] == "Bearer mine"
-    provider.models = ("small", "large")
-    with pytest.raises(ModelError, match="serves 2 models: large, small") as caught:
-        _load(provider.url)
-    assert caught.value.hint == f"say which: {provider.url}#large"
-
-
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
-        (Failure(401, "who are you?"), "key"),
-        (garbage(), "garbage"),
-        (wrong_shape({"data": 5}), "garbage"),
-        (wrong_shape([]), "garbage"),
-        (Raw(b"<html>", 404, "text/html"), "model"),
-        (Slow(), "timeout"),
-    ],
-)
-def test_a_server_that_lists_nothing_is_named(
-    provider: FakeProvider, reply: Raw | Failure | Slow, kind: str
-) -> None:
-    provider.models_reply = reply
-    with pytest.raises(ModelError) as caught:
-        _load(provider.url, timeout_s=0.3 if kind == "timeout" else PATIENCE_S)
-    assert (caught.value.kind, provider.url in caught.value.message) == (kind, True)
-    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as nobody:
-        _load("http://127.0.0.1:9/v1")
-    assert nobody.value.kind == "unreachable"
 
 
 def test_what_is_missing_is_named_the_extra_before_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

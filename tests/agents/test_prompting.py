@@ -43,8 +43,6 @@ def ask(
 
 def test_a_provider_is_asked_within_bounds(provider: FakeProvider, library: PromptLibrary) -> None:
     provider.play(Text("<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"))
-    rewriter_of(LazyModel(ModelSettings(name=provider.url)), library)
-    assert (provider.asked, provider.listed) == ([], []), "it is asked for nothing before its turn"
     assert ask(provider, library, "Make it {{ purple }}") == "Make the FAB button purple"
     (asked,) = provider.asked
     assert asked.body["max_completion_tokens"] == OUTPUT_TOKENS

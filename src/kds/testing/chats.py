@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from kds.api.measures import calibration_error, share, tally
+from kds.api.measures import calibration_error, share
 from kds.brain.turn import Edit, Turn
 from kds.testing.examples import Bench, Example, Row, Spoken, Text, converse, listed, times
 
@@ -168,14 +168,14 @@ def score(rows: Sequence[Row]) -> Row:
         written = {edit["ref"] for edit in row["edits"] if edit["outcome"] == "right"}
         for number, ref in enumerate(row["refs"]):
             needed[ref["source"]] += [number in written] if ref["must"] else []
-    counts = _counts(edits)
+    outcomes = [edit["outcome"] for edit in edits]
     sure = [row for row in judged if row["acted"]]
     return {
         "turns": len(turns),
         "follow_ups": sum(row["turn"] > 1 for row in turns),
         "changed": sum(row["expanded"] != row["user"] for row in turns),
-        **{f"edits_{outcome}": counts[outcome] for outcome in OUTCOMES},
-        "precision": counts["precision"],
+        **{f"edits_{outcome}": outcomes.count(outcome) for outcome in OUTCOMES},
+        "precision": share(outcome == "right" for outcome in outcomes),
         "harmed": share(row["harmed"] for row in turns),
         "must_user": len(needed["user"]),
         "must_recall_user": share(needed["user"]),
@@ -186,21 +186,4 @@ def score(rows: Sequence[Row]) -> Row:
         "intent_right_when_acted": share(row["intent_right"] for row in sure),
         "ece": calibration_error([(row["confidence"], row["intent_right"]) for row in sure]),
         **times(rows, 50, 99),
-        "by_rule": _grouped(edits, "rule"),
-        "by_kind": _grouped(edits, "kind"),
-    }
-
-
-def _counts(edits: Sequence[Row]) -> Row:
-    """Edits by outcome, and the share of right ones."""
-    found = [edit["outcome"] for edit in edits]
-    counts = {outcome: found.count(outcome) for outcome in OUTCOMES}
-    return counts | {"precision": share(outcome == "right" for outcome in found)}
-
-
-def _grouped(edits: Sequence[Row], key: str) -> Row:
-    """The counts of each rule or kind, the largest first."""
-    return {
-        name: _counts([edit for edit in edits if edit[key] == name])
-        for name in tally(edit[key] for edit in edits)
     }

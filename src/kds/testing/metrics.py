@@ -29,16 +29,12 @@ HOURLY: Final = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class MetricsTable:
-    """A table of figures; ``key`` names it in addresses and files.
-
-    The first ``drawn`` columns of figures make a bar for each row, each ending where its figure is.
-    """
+    """A table of figures; ``key`` names it in addresses and files."""
 
     key: str
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +61,20 @@ class MetricsReport:
             yield MetricsTable("activity", "Turns and recalls", heads, counts)
         for key in ("turns", "recalls", "windows", "embedding", "content", "session_memory"):
             if found[key] and any(found[key].values()):
-                yield from _tables(key, found[key])
+                title = key.replace("_", " ").capitalize()
+                yield MetricsTable(key, title, ("", "figure"), list(_rows(found[key])))
 
 
-def _tables(key: str, figures: Figures) -> Iterator[MetricsTable]:
-    """A table of figures, one of times by step, and those of each group."""
-    title = key.replace("_", " ").replace("-", ": ").capitalize()
-    single, times, groups = list[Sequence[str]](), list[Sequence[str]](), dict[str, Figures]()
-    for name, value in figures.items():
-        row = name.replace("_", " ")
+def _rows(figures: Figures, above: str = "") -> Iterator[tuple[str, str]]:
+    """Each figure behind the names of its groups; percentiles stand together."""
+    for key, value in figures.items():
+        name = f"{above}{key.replace('_', ' ')}"
         if isinstance(value, int | float):
-            single.append((row, f"{value:.2f}" if isinstance(value, float) else str(value)))
+            yield name, f"{value:.2f}" if isinstance(value, float) else str(value)
         elif value and [*value] == ["p50", "p95", "p99"]:
-            times.append((row, *(f"{ms:.2f}" for ms in value.values())))
+            yield f"{name}, p50 / p95 / p99", " / ".join(f"{ms:.2f}" for ms in value.values())
         elif value:
-            groups[f"{key}-{name}"] = value
-    if single:
-        drawn = len(single) == len(figures)
-        yield MetricsTable(key, title, ("", "figure"), single, drawn)
-    if times:
-        heads = ("", "p50", "p95", "p99")
-        yield MetricsTable(f"{key}-times", f"{title}, percentiles", heads, times, drawn=3)
-    for name, group in groups.items():
-        yield from _tables(name, group)
+            yield from _rows(value, f"{name}: ")
 
 
 def read_report(

@@ -100,7 +100,7 @@ MEMORIES = {
 KEYS = {
     "chats": "turns follow_ups changed edits_right edits_wrong edits_false precision harmed "
     "must_user must_recall_user must_assistant must_recall_assistant intents acted "
-    "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind",
+    "intent_right_when_acted ece ms_p50 ms_p99",
     "dialogues": "dialogues turns intent_accuracy needed expanded_exact context_ref_accuracy kept "
     "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
     "rewrites": "turns exact bleu needed needed_exact needed_bleu signal_precision signal_recall "

@@ -101,7 +101,6 @@ def test_the_score_of_chats_counts_right_edits_harm_and_what_was_needed() -> Non
         "must_recall_user": 0.5, "follow_ups": 1, "acted": 0.5, "intent_right_when_acted": 1.0,
         "ece": pytest.approx(0.1),
     } == found  # fmt: skip
-    assert found["by_rule"]["pron.it"] == found["by_kind"]["pronoun"]
 
 
 OWN = sorted((Path(__file__).parents[2] / "chats").glob("*.jsonl"))

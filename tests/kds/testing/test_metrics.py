@@ -112,8 +112,8 @@ def test_without_measurements_it_says_how_to_get_them(kds_call: Run, workspace: 
 
 def test_tables_and_json_say_what_was_measured(kds_call: Run, measured: Path) -> None:
     text = kds_call("metrics").out
-    for part in ("Turns: corrections", "EXECUTE", "hit rate", "classify", "lexical",
-                 "Recalls: surfaces", "p99"):  # fmt: skip
+    for part in ("corrections: accuracy", "EXECUTE", "hit rate", "classify", "lexical",
+                 "surfaces: ", "p99"):  # fmt: skip
         assert part in text
     found = data(kds_call("metrics", "--since", "24h", "--json"))
     corrections = found["turns"]["corrections"]
