@@ -43,8 +43,7 @@ def test_memory_follows_files(store: SqliteStore, open_store: OpenStore, steps: 
     other.close()
 
 
-def test_the_nearest_of_many_is_found(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kds.brain.passages.vectors.SHORTLIST", 20)
+def test_the_nearest_of_many_is_found(store: SqliteStore) -> None:
     dice = Random(3)
     store.use_model("m")
     say(store, store.create_session(), *[f"message {n}" for n in range(90)])
