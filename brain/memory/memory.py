@@ -25,7 +25,7 @@ from kds.brain.memory.profile import content_stems, fitting_lines
 from kds.brain.memory.sessions import Beside, Session, SessionTable, new_id
 from kds.brain.memory.summaries import Later
 from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
-from kds.brain.memory.window import Keep, Window, Windows, window_of
+from kds.brain.memory.window import Window, Windows, window_of
 from kds.brain.passages.question import Question, read_question
 from kds.brain.passages.recall import (
     Assembled,
@@ -361,8 +361,7 @@ class ConversationMemory:
         flags = self.flags
         if not flags.enabled or self.store.find_session(session) is None:
             return window_of((), query, flags, self.tools.count_tokens)
-        keep: Keep = "due" if self.summarizer is None else "never"
-        return self._windows.make(session, query, flags, keep=keep)
+        return self._windows.make(session, query, flags)
 
     def window_of(self, said: Sequence[tuple[Role, str]], query: str) -> Window:
         """As `window`, of a conversation that is not stored: what a client sent along."""

@@ -2,22 +2,22 @@
 
 The last turns verbatim, replies shortened, before them a summary of everything older, then the
 question. No window ever has more tokens than its budget. `Windows` also keeps the summaries: the
-rolling one is stored in steps of some turns; what left since is added without a model whenever a
-window is made. What is stored is never ahead of what was said.
+rolling one is stored after replies, in steps of some turns; what left since is added without a
+model whenever a window is made.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, Literal
+from typing import Final
 
-from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.shortening import CUT, fit, fits, shorten
 from kds.brain.memory.summarizer import (
     CheckedSummarizer,
     ExtractiveSummarizer,
     Limit,
+    Made,
     Part,
     Summarizer,
     lacking,
@@ -64,9 +64,6 @@ an imported conversation has more."""
 WINDOW: Final = "window"
 SUMMARY: Final = "summary"
 """Names of the measurements."""
-
-Keep = Literal["due", "always", "never"]
-"""Whether a rolling summary is stored: when enough turns were added, always, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,25 +241,17 @@ class Windows:
         self._count = count
         self._label = count(f"{LABEL}\n")
 
-    def make(
-        self, session_id: str, query: str, flags: MemorySettings, *, keep: Keep = "due"
-    ) -> Window:
-        """Return the window of a session for a question; never asks a model.
-
-        ``keep`` "never": no summary is stored, because a model will write it (`catch_up`).
-        """
-        window, limit, condensed = self._laid_out(session_id, query, flags)
-        notes: tuple[str, ...] = ()
+    def make(self, session_id: str, query: str, flags: MemorySettings) -> Window:
+        """Return the window of a session for a question; asks no model, and stores no summary."""
+        window, limit, _ = self._laid_out(session_id, query, flags)
         if flags.condenses and window.first_seq > 1:
-            if condensed and keep == "due":
-                keep = "always"
-            text, notes = self.cover(session_id, window.first_seq - 1, limit=limit, keep=keep)
+            text = self._rolling(session_id, window.first_seq - 1, limit).text
             room = Limit(limit.words, max(window.room - self._label, 0))
             more = self._newer_periodic(session_id, window)
             text = self._summarizer.extractive.extend(text, more, room)
             window = window.with_summary(text, self._count)
         data = window.as_metric() | {"whole": flags.context_limit_tokens > 0}
-        notes += self._store.metrics.note(WINDOW, data)
+        notes = self._store.metrics.note(WINDOW, data)
         return replace(window, notes=(*window.notes, *notes))
 
     def catch_up(
@@ -272,47 +261,40 @@ class Windows:
         flags: MemorySettings,
         model: Summarizer | None = None,
     ) -> None:
-        """Make the summaries that are due after a message, by the ``model`` if there is one."""
+        """Store the summaries that are due after a message, by the ``model`` if there is one."""
         if newest.role == "assistant" and (every := flags.summary_every) > 0:
             self.periodic(session_id, newest.seq, replies=every, model=model)
         _, known = self._latest(session_id, "rolling")
         if not flags.condenses or newest.seq - known < STORED_TURNS + TURNS:
             return
-        if flags.context_limit_tokens and model is None:
-            return  # the next window does it
-        window, limit, condensed = self._laid_out(session_id, "", flags)
+        window, limit, due = self._laid_out(session_id, "", flags)
         last_seq = window.first_seq - 1
-        due = not flags.context_limit_tokens and _is_due(self._between(session_id, known, last_seq))
-        if condensed or due:
-            self.cover(session_id, last_seq, limit=limit, keep="always", model=model)
+        if not flags.context_limit_tokens:
+            left = self._between(session_id, known, last_seq)
+            due = sum(message.role == "user" for message in left) >= STORED_TURNS
+        if not due or last_seq <= known:
+            return
+        made = self._rolling(session_id, last_seq, limit, model)
+        if self._latest(session_id, "rolling")[1] <= known:  # else another was quicker
+            self._keep(session_id, 1, last_seq, made, "rolling")
 
-    def cover(
-        self,
-        session_id: str,
-        last_seq: int,
-        *,
-        limit: Limit,
-        keep: Keep = "due",
-        model: Summarizer | None = None,
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return a summary of the session up to ``last_seq``, or a little further, and notes.
-
-        Made without a model unless one is given, and stored as ``keep`` says.
-        """
+    def _rolling(
+        self, session_id: str, last_seq: int, limit: Limit, model: Summarizer | None = None
+    ) -> Made:
+        """Summarise a session up to ``last_seq``, or a little further."""
         text, known = self._latest(session_id, "rolling")
         if last_seq <= known:
-            return text, ()
+            return Made(text, "extractive", None, 0.0)
         messages = self._between(session_id, known, last_seq)
-        made = self._by(model).make(_told(messages), text, limit=limit)
-        storing = keep == "always" or (keep == "due" and _is_due(messages))
-        if storing and self._latest(session_id, "rolling")[1] <= known:  # else another was quicker
-            self._store.metrics.note(SUMMARY, made.as_metric() | {"kind": "rolling"})
-            if made.text:
-                try:
-                    self._store.add_summary(session_id, 1, last_seq, made.text, kind="rolling")
-                except StoreError as error:  # the window goes on with what it has
-                    return made.text, (f"summary not stored: {error.message}",)
-        return made.text, ()
+        return self._by(model).make(_told(messages), text, limit=limit)
+
+    def _keep(
+        self, session_id: str, first: int, last: int, made: Made, kind: SummaryKind
+    ) -> Summary | None:
+        self._store.metrics.note(SUMMARY, made.as_metric() | {"kind": kind})
+        if not made.text:
+            return None
+        return self._store.add_summary(session_id, first, last, made.text, kind=kind)
 
     def periodic(
         self, session_id: str, last_seq: int, *, replies: int, model: Summarizer | None = None
@@ -331,9 +313,7 @@ class Windows:
         made = self._by(model).make(told)
         if not made.text or self._latest(session_id, "periodic")[1] > known:
             return None
-        self._store.metrics.note(SUMMARY, made.as_metric() | {"kind": "periodic"})
-        first, last = messages[0].seq, messages[-1].seq
-        return self._store.add_summary(session_id, first, last, made.text, kind="periodic")
+        return self._keep(session_id, messages[0].seq, messages[-1].seq, made, "periodic")
 
     def _newer_periodic(self, session_id: str, window: Window) -> tuple[Part, ...]:
         """What the latest periodic summary tells, and neither messages nor rolling summary do."""
@@ -419,10 +399,6 @@ def _turns(flags: MemorySettings) -> int:
 
 def _told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return tuple(one for one in messages if is_told(one.role, one.speaker))
-
-
-def _is_due(messages: tuple[Message, ...]) -> bool:
-    return sum(message.role == "user" for message in messages) >= STORED_TURNS
 
 
 def _without(messages: tuple[Message, ...], query: str) -> tuple[Message, ...]:

@@ -26,6 +26,7 @@ Key = TypeVar("Key", int, str)
 
 FORMAT: Final = "<f2"
 
+
 def to_blobs(
     vectors: Mapping[Key, Sequence[float]], *, where: str
 ) -> tuple[int | None, dict[Key, bytes]]:
