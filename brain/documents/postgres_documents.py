@@ -2,7 +2,7 @@
 
 from typing import Final, Self
 
-from kds.brain.documents.store import CONTRADICTIONS, Documents
+from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document
 from kds.brain.passages.postgres_passages import PostgresPassages
 from kds.brain.store.team import of_everybody
@@ -18,7 +18,6 @@ class PostgresDocuments(PostgresPassages, Documents):
 
     database: Tenancy
     area = DOCUMENTS
-    contradictions = CONTRADICTIONS
     tables = ("document", "section", "chunk", "term", "embedding")
 
     @classmethod

@@ -50,7 +50,6 @@ from kds.brain.git import DOCUMENT_FILES
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.store import (
     CHUNK_BITS,
-    WITHOUT_VECTOR,
     Embedder,
     PassageStore,
     Place,
@@ -95,33 +94,11 @@ TABLES: Final = read_script(
 )
 """Version 1."""
 
-CONTRADICTIONS: Final = {
-    "documents count their sections wrong": (
-        "SELECT count(*) FROM document WHERE section_count <> "
-        "(SELECT count(*) FROM section WHERE document_num = document.num)"
-    ),
-    "documents count their passages wrong": (
-        "SELECT count(*) FROM document WHERE chunk_count <> (SELECT count(*) FROM chunk "
-        "JOIN section ON section.num = chunk.section_num WHERE document_num = document.num)"
-    ),
-    "passages stand outside the range of their document": (
-        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
-        "WHERE chunk.id >> 24 <> document_num"
-    ),
-    "passages reach beyond their section": (
-        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
-        "WHERE start < 0 OR start + length > length(text)"
-    ),
-    "passages have neither a vector nor a job": WITHOUT_VECTOR,
-}
-"""What must not be, in either engine, and the question that counts how often it is."""
-
 DOCUMENTS: Final = FileKind(
     "the document store",
     APPLICATION_ID,
     rebuild="kds memory check --rebuild",
     migrations=(TABLES,),
-    contradictions=CONTRADICTIONS,
 )
 
 _DOCUMENT_COLUMNS: Final = (

@@ -29,7 +29,7 @@ from kds.brain.passages.details import imported
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.postgres_passages import PostgresPassages
 from kds.brain.passages.recall import Recall
-from kds.brain.passages.store import WITHOUT_VECTOR, Place, find_number
+from kds.brain.passages.store import Place, find_number
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
@@ -56,35 +56,11 @@ MOST_READ: Final = 50_000
 DROPPED_EACH: Final = timedelta(hours=1)
 """How often those that are older leave the disk; nobody sees them before."""
 
-CONTRADICTIONS: Final = {
-    "messages are missing in the middle of a session": (
-        "SELECT count(*) FROM session WHERE message_count <> "
-        "(SELECT count(*) FROM message WHERE session_num = session.num) OR message_count <> "
-        "coalesce((SELECT max(seq) FROM message WHERE session_num = session.num), 0)"
-    ),
-    "sessions count their tokens wrong": (
-        "SELECT count(*) FROM session WHERE token_count <> "
-        "coalesce((SELECT sum(tokens) FROM message WHERE session_num = session.num), 0)"
-    ),
-    "chunks stand outside the range of their session": (
-        "SELECT count(*) FROM chunk JOIN message ON message.num = chunk.message_num "
-        "WHERE chunk.id >> 24 <> session_num"
-    ),
-    "chunks have neither a vector nor a job": WITHOUT_VECTOR,
-    "messages are not cut into chunks": (
-        "SELECT count(*) FROM message WHERE role <> 'system' AND trim(replace(replace("
-        "content, '\n', ''), '\t', '')) <> '' "
-        "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
-    ),
-}
-"""What may not be, in either engine, and the question that counts how often it is."""
-
 MEMORY: Final = FileKind(
     "the memory",
     0x4B44534D,  # 'KDSM'
     rebuild="kds memory check --rebuild",
     migrations=scripts(Path(__file__).parent / "schema"),
-    contradictions=CONTRADICTIONS,
 )
 
 
@@ -297,7 +273,6 @@ class PostgresStore(PostgresPassages, MemoryStore):
     """The memory of one person in an organisation."""
 
     database: Tenancy
-    contradictions = CONTRADICTIONS
     tables = ("message", "chunk", "embedding")
 
 

@@ -40,9 +40,6 @@ LABELS: Final[Mapping[str, str]] = {
 }
 """What the fields of the profile are called, the most useful first."""
 
-_NAMED: Final = ("languages", "frameworks")
-"""Lists of which a message may name those that count for it."""
-
 _FITTING: Final = ("goals", "domain", "about", "name")
 """Fields that only count for a message which shares a word with them."""
 
@@ -271,15 +268,10 @@ def fitting_lines(
 ) -> tuple[str, ...]:
     """Return the lines of the profile that fit a message, within ``limit_tokens``.
 
-    How to answer (role, style, constraints, preferences) counts for every message; of languages
-    and frameworks those that the message names, if it names any; all else where it shares a
-    content word with the message.
+    How to answer (role, languages, style, constraints, preferences) counts for every message; all
+    else where it shares a content word with the message.
     """
     asked = content_stems(message)
-    for name in _NAMED:
-        named = tuple(one for one in getattr(profile, name) if content_stems(one) & asked)
-        if named:
-            profile = profile.with_field(name, named)
     kept: list[str] = []
     for name, line in profile_lines(profile).items():
         fits = name not in _FITTING or _is_about(line, asked)

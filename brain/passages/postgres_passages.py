@@ -81,8 +81,6 @@ class PostgresPassages(PassageStore):
     database: Tenancy
     area: ClassVar[Area] = CONVERSATIONS
     index_columns = ("words", "size")
-    contradictions: ClassVar[Mapping[str, str]]
-    """What may not be, and the question that counts how often it is."""
     tables: ClassVar[tuple[str, ...]]
     """Those whose rows count as the size of the store."""
 
@@ -222,7 +220,6 @@ class PostgresPassages(PassageStore):
     def check(self) -> Check:
         """Examine the rows of this tenant; changes nothing."""
         questions = {
-            **self.contradictions,
             "passages are not in the index": (
                 "SELECT count(*) FROM chunk WHERE words = CAST('' AS tsvector)"
             ),

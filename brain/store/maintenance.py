@@ -52,12 +52,9 @@ def healing(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 
 
 def check(database: Database) -> Check:
-    """Examine file, index and counters. Raises StoreError when the file cannot be read."""
+    """Examine file and index. Raises StoreError when the file cannot be read."""
     with database.read() as connection:
         problems = [*_file_problems(connection)]
-        for what, query in database.kind.contradictions.items():
-            if count := connection.execute(query).fetchone()[0]:
-                problems.append(f"{what}: {count}")
     return Check(tuple(dict.fromkeys((*problems, *_index_problems(database)))))
 
 

@@ -34,12 +34,7 @@ _STATISTICS: Final = {
 """What a program that the user looks into the file with may leave: numbers for the planner."""
 
 _SHADOW: Final = re.compile(r"_(?:data|idx|content|docsize|config)$")
-_COLUMN: Final = r"\w+(?: (?:INTEGER|BLOB|TEXT))?(?: PRIMARY KEY)?(?: NOT NULL)?"
-_PLAIN: Final = re.compile(
-    rf"CREATE TABLE '\w+'\((?:{_COLUMN}, ?)*(?:{_COLUMN}|PRIMARY KEY ?\(\w+(?:, ?\w+)*\))\)"
-    r"(?: WITHOUT ROWID)?"
-)
-"""A table of an index, which FTS5 defines: columns and a key, as each version of it likes them."""
+"""Ends the name of a table of an index, which each version of FTS5 defines as it likes."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +49,6 @@ class FileKind:
     """The command that puts its index in order."""
     migrations: Sequence[Migration]
     """Only ever added to at the end: a step that a user's file has had stays as it is."""
-    contradictions: Mapping[str, str]
-    """What may not be, and the question that counts how often it is."""
 
     @cached_property
     def indexes(self) -> Mapping[str, str]:
@@ -190,10 +183,10 @@ def _made_by(migrations: tuple[Migration, ...]) -> Made:
 
 def _made(connection: sqlite3.Connection) -> Made:
     rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master")
-    return frozenset((kind, name, _gist(name, sql)) for kind, name, sql in rows) - _STATISTICS
-
-
-def _gist(name: str, sql: str) -> str:
-    """What of a definition has to be the same: all its words."""
-    words = " ".join(sql.split())
-    return "an index keeps it" if _SHADOW.search(name) and _PLAIN.fullmatch(words) else words
+    return (
+        frozenset(
+            (kind, name, "" if _SHADOW.search(name) else " ".join(sql.split()))
+            for kind, name, sql in rows
+        )
+        - _STATISTICS
+    )

@@ -23,6 +23,8 @@ from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Vector
 from kds.brain.passages.values import Message, Role, Scores
 
+from .sound import sound
+
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
 
 
@@ -163,7 +165,7 @@ class SessionConformance:
             message = store.append(session.id, "user", text)
             assert store.message(message.id) == message
         assert "nul byte" in [message.content for message in store.messages(session.id)]
-        assert store.check().sound
+        assert sound(store)
 
     def test_the_first_message_is_the_title_unless_one_is_given(self, store: MemoryStore) -> None:
         session, named = store.create_session(), store.create_session(title="Mine")
@@ -192,7 +194,7 @@ class SessionConformance:
             store.message(message.id)
         assert store.stats().summaries == 0
         assert len(store.pending_embeddings(99)) == 1
-        assert store.check().sound
+        assert sound(store)
 
     def test_cleanup_tells_first_then_removes(self, store: MemoryStore, clock: HandClock) -> None:
         old = store.create_session()
@@ -230,11 +232,11 @@ class SessionConformance:
             store.cleanup(timedelta(days=1), dry_run=False, tell=die)
         assert told == [(1, 4), (2, 4)]
         assert [one.message_count for one in store.sessions()] == [0, 2, 1]
-        assert store.check().sound
+        assert sound(store)
         done = store.cleanup(timedelta(days=-1), dry_run=False)
         assert (done.message_count, store.stats().chunks) == (3, 0)
         assert store.find_session(kept.id) is None
-        assert store.check().sound
+        assert sound(store)
 
     def test_many_threads_may_write_at_once(self, store: MemoryStore) -> None:
         session = store.create_session()
@@ -247,7 +249,7 @@ class SessionConformance:
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(write, range(4)))
         assert [message.seq for message in store.messages(session.id)] == [*range(1, 41)]
-        assert store.check().sound
+        assert sound(store)
 
 
 class ArchiveConformance:
@@ -286,7 +288,7 @@ class ArchiveConformance:
         assert (found, round(score, 2)) == (made, 1.0)
         assert store.near_summaries([0.0, 1.0], session.id, model=Axes.name, limit=5) == ()
         store.delete_session(session.id)
-        assert store.check().sound
+        assert sound(store)
 
     def test_an_export_is_put_back_as_it_was(self, store: MemoryStore, clock: HandClock) -> None:
         session = store.create_session(document_context="spec.md")
@@ -314,7 +316,7 @@ class ArchiveConformance:
         assert after.messages == before.messages
         assert to_json([after]) == text
         assert bodies(store, by_text(store, "walrus", limit=1)) == ["Add a walrus"]
-        assert store.check().sound
+        assert sound(store)
 
     def test_any_number_of_ids_is_looked_up(self, store: MemoryStore) -> None:
         [one] = say(store, store.create_session(), "walrus")

@@ -16,6 +16,7 @@ from kds.brain.documents.store import Documents
 from kds.brain.errors import StoreError
 
 from .document_texts import LEASE, Put, putting, stock
+from .sound import sound
 
 OpenDocuments = Callable[[], Documents]
 
@@ -70,7 +71,7 @@ class DocumentConformance(Stocked):
         second = put("/x/a.txt", ("Two", ["The fee is five pounds."]))
         assert (store.documents(), second.id) == ((second,), first.id)
         assert texts() == ["The fee is five pounds."]
-        assert store.check().sound
+        assert sound(store)
 
     def test_secrets_are_marked_before_anything_is_stored(self, store: Documents, put: Put) -> None:
         put("/x/a.txt", ("Access", ["Log in with password: hunter2 at the desk."]))
@@ -128,7 +129,7 @@ class DocumentConformance(Stocked):
             assert list(pool.map(ask, range(12))) == [12] * 12
         stores[0].remove(["3.txt"])
         assert len(stores[1].search("fee", limit=20).hits) == 11
-        assert stores[1].check().sound
+        assert sound(stores[1])
 
     def test_what_is_removed_is_found_no_more(self, store: Documents, put: Put) -> None:
         kept = put("/x/kept.txt", ("1.01 Fees", ['"Fee" means a pound.']))
@@ -142,7 +143,7 @@ class DocumentConformance(Stocked):
             found = store.search(question).hits
             assert {hit.passage.document for hit in found} <= {kept.id}, question
         assert store.measure()[0] == store.holdings().chunks == 1
-        assert store.check().sound
+        assert sound(store)
 
     def test_a_file_is_not_read_again_by_the_same_reader(self, store: Documents, put: Put) -> None:
         put("/x/a.txt", ("One", ["a"]))
@@ -161,4 +162,4 @@ class DocumentConformance(Stocked):
         put("/x/a.txt", (f"{number} Fees", [f'"{term}" means a fee.', f"**{term}**: {term}"]))
         put("/x/b.txt", (term, [term]))
         assert store.search("fee").hits
-        assert store.check().sound
+        assert sound(store)

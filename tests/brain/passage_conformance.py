@@ -19,6 +19,7 @@ from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingJob, Scores
 
 from .conformance import HandClock
+from .sound import sound
 
 EVEN: Final = (1.0, 1.0, 0.3, 1.0)
 
@@ -236,4 +237,4 @@ class PassageConformance:
         assert [model.name for model in shelf.store.models()] == ["new"]
         shelf.remove("here")
         assert shelf.near([1.0, 0.0, 0.0], model="new") == {}
-        assert shelf.store.check().sound
+        assert sound(shelf.store)

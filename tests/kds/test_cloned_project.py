@@ -67,7 +67,6 @@ HOSTILE = (
             ("count INTEGER NOT NULL DEFAULT 0", "count INTEGER NOT NULL DEFAULT (random())"),
             ("value TEXT NOT NULL)", "value TEXT NOT NULL, more TEXT AS (hex(value)))"),
             ("content='chunk_text'", "content='profile'"),
-            ("sz BLOB", "sz BLOB CHECK(length(zeroblob(id)) > 1)"),
         )
     ),
     "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_extra', "

@@ -95,7 +95,6 @@ CATALOGUE: Final = FileKind(
     0x4B445341,  # 'KDSA'
     rebuild="kds memory import",
     migrations=(_CATALOGUE, _CLONES),
-    contradictions={},
 )
 
 SESSIONS: Final = FileKind(
@@ -103,7 +102,6 @@ SESSIONS: Final = FileKind(
     MEMORY.application_id,
     rebuild="kds memory delete --project DIR, then kds memory import",
     migrations=(_TRANSCRIPT, *MEMORY.migrations),
-    contradictions=MEMORY.contradictions,
 )
 
 

@@ -1,8 +1,6 @@
 """The store in a file: all that every store does, and what is gone is gone to the last byte."""
 
-import sqlite3
 import stat
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from ..conformance import MARKS, traces
 from ..document_conformance import DocumentConformance
 from ..document_recall_conformance import RecallConformance
 from ..document_texts import LEASE, Put, source_of
+from ..sound import sound
 
 
 class TestDocumentStore(DocumentConformance, RecallConformance):
@@ -47,16 +46,4 @@ def test_what_is_gone_leaves_no_bytes(
         store.tidy()
     assert traces(store_path.parent) == []
     assert store.search(MARKS[0]).hits == ()
-    assert store.check().sound
-
-
-def test_a_check_tells_what_is_wrong(store: DocumentStore, put: Put) -> None:
-    put("/x/a.txt", ("One", ["The fee is four pounds."]))
-    assert store.check().sound
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE document SET chunk_count = 9")
-        connection.execute("UPDATE chunk SET length = 9000")
-    problems = store.check().problems
-    assert "documents count their passages wrong: 1" in problems
-    assert "passages reach beyond their section: 1" in problems
-    assert not store.rebuild().sound
+    assert sound(store)

@@ -14,6 +14,7 @@ from kds.brain.memory.memory_store import SqliteStore
 
 from ..conformance import by_text, say
 from ..conftest import OpenStore
+from ..sound import sound
 
 
 def modes(folder: Path) -> dict[str, int]:
@@ -107,7 +108,7 @@ def test_a_full_disk_loses_nothing(open_store: OpenStore) -> None:
     with store.database.exclusive() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")
     assert store.append(session.id, "user", "x" * 100_000).seq == 2
-    assert store.check().sound
+    assert sound(store)
 
 
 DROPPED = [
@@ -141,7 +142,7 @@ def test_a_lost_index_is_made_again(open_store: OpenStore, harm: str, meanwhile:
         store.delete_session(other.id)
     assert store.document_frequencies(["walrus7"]) == {"walrus7": 1}
     assert len(by_text(store, "walrus7", limit=5)) == 1
-    assert store.check().sound
+    assert sound(store)
 
 
 @pytest.mark.parametrize("harm", [DROPPED[0], EMPTIED[0]])

@@ -10,6 +10,7 @@ from kds.brain.store.sqlite import Database
 
 from ..conformance import MARKS, by_text, say, traces
 from ..conftest import OpenStore
+from ..sound import sound
 
 
 def fill(store: SqliteStore) -> str:
@@ -38,7 +39,7 @@ def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: P
     store.delete_session(doomed)
     assert traces(memory_path.parent) == []
     assert by_text(other, MARKS[0], limit=50) == {}
-    assert store.check().sound
+    assert sound(store)
 
 
 def test_a_withdrawn_profile_leaves_no_bytes(open_store: OpenStore, memory_path: Path) -> None:

@@ -12,6 +12,7 @@ from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
 
 from ..conformance import HandClock, say
+from ..sound import sound
 
 ADD_COLOUR = "ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple';"
 FAIL_HALFWAY = "ALTER TABLE session ADD COLUMN half TEXT;\nSELECT no_such_luck();"
@@ -49,7 +50,7 @@ def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: H
         assert store.stats().schema_version == len(MEMORY.migrations)
         assert [message.content for message in store.messages("s")] == ["the walrus"]
         assert store.take_warnings() == ()
-        assert store.check().sound
+        assert sound(store)
     again = Database(old_file, NEXT, clock=clock)
     assert again.warnings == ()
     again.close()

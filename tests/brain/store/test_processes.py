@@ -11,6 +11,7 @@ from kds.brain.memory.memory_store import SqliteStore
 
 from ...effort import PATIENCE_S
 from ..conftest import Start
+from ..sound import sound
 
 PROCESSES = 8
 MESSAGES = 25
@@ -72,7 +73,7 @@ def test_eight_processes_write_without_a_lock_error(memory_path: Path, start: St
         assert {message.id for message in stored} == {
             f"w{name}-{number}" for name in range(PROCESSES) for number in range(MESSAGES)
         }
-        assert store.check().sound
+        assert sound(store)
 
 
 def test_processes_that_open_a_new_memory_at_once_make_one(memory_path: Path, start: Start) -> None:

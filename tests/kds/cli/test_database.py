@@ -86,8 +86,8 @@ def test_an_upgrade_makes_the_tables_once_and_a_check_says_what_the_server_is(
 @pytest.mark.parametrize(
     ("harm", "problem"),
     [
-        ("UPDATE kds.session SET token_count = token_count + 1",
-         "sessions count their tokens wrong: 1"),
+        ("UPDATE kds.session SET word_count = word_count + 1",
+         "sessions count their words wrong: 1"),
         ("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
          "pgvector 0.7.4 is too old: use 0.8 or newer"),
     ],

@@ -17,6 +17,7 @@ from kds.brain.store.team import Team, person_of
 from kds.brain.store.tenancy import Tenancy, tenant_number
 
 from ....postgres import of_database
+from ...sound import sound
 from .conftest import as_role
 from .test_backup import PAGE
 
@@ -75,7 +76,7 @@ def test_each_role_does_its_own_work_and_a_search_uses_the_index(apart: Apart) -
         session = store.create_session(title="FAB")
         store.append(session.id, "user", "I want to add a FAB button")
         assert store.search_words(["button"], limit=9, weights=(1,) * 4)
-        assert store.check().sound
+        assert sound(store)
     assert Team(apart.tokens).revoke("acme", "ann") == 1
     assert person_of(apart.service, token) is None
     done = [(one.actor, one.action) for one in Team(apart.tokens).audit("acme")]
