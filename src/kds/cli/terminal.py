@@ -9,19 +9,17 @@ Pipes are escaped too, because `less -R` and `cat` pass control characters on.
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, cast
 
 from kds.brain.clock import moment
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.status import Status
     from rich.text import Text
-
-Item = TypeVar("Item")
 
 Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "resolved"]
 
@@ -116,15 +114,6 @@ def slow(what: str) -> Iterator["_Notice"]:
         yield notice
     finally:
         notice.end()
-
-
-def tracked(items: Iterable[Item], label: str) -> Iterator[Item]:
-    """Yield ``items`` and show the progress."""
-    known = tuple(items)
-    with slow(label) as tell:
-        for number, item in enumerate(known, start=1):
-            yield item
-            tell(label, number, len(known))
 
 
 class _Notice:

@@ -72,12 +72,10 @@ def test_explain_says_why_nothing_is_said(project: Path, prompt: str, reason: st
     assert json.loads(kds(project, "explain", prompt, "--json").stdout)["silent"].startswith(reason)
 
 
-def test_explain_reads_the_conversation_and_knows_commands(project: Path, write: Write) -> None:
+def test_explain_reads_the_reply_and_knows_commands(project: Path) -> None:
     offer = "Tagged 2.4. Shall I write the release notes?"
-    said = write("said.json", text=json.dumps([{"role": "assistant", "content": offer}]))
-    for words in (["--reply", offer], ["--history", str(said)]):
-        ended = kds(project, "explain", "yes", *words, "--json")
-        assert json.loads(ended.stdout)["choice"] == "release-notes"
+    ended = kds(project, "explain", "yes", "--reply", offer, "--json")
+    assert json.loads(ended.stdout)["choice"] == "release-notes"
     assert "a command of the client" in kds(project, "explain", "/release-notes 2.4").stderr
 
 

@@ -172,32 +172,6 @@ def test_route_asks_the_model_also_where_the_rules_know_if_the_settings_say_so(
 LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"
 
 
-def test_what_a_message_answers_can_be_given(kds_call: Run, tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
-    file = tmp_path / "said.json"
-    file.write_text(json.dumps(said), encoding="utf-8")
-    for given in (["--reply", LIMIT], ["--history", str(file)]):
-        turn = data(kds_call("route", "go ahead", *given, "--json", "--no-log"))
-        assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
-
-
-HI = '{"role": "user", "content": "Hi"}'
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        (f'[{HI},\n{{"role": "bot", "content": "x"}}]', "history[1] has 'bot' for a role"),
-        (f'[{HI}, {{"role": "user"}}]', "history[1] has no 'content'"),
-        (f"[{HI},\n{HI}", "not JSON"),
-        (f"[{HI}, 42]", "history[1] is a int, not a message"),
-        (HI, "history is a dict, not a list"),
-        ("[" * 100_000, "nested too deeply"),
-    ],
-)
-def test_a_bad_history_is_named_with_its_line(
-    text: str, wrong: str, kds_call: Run, tmp_path: Path
-) -> None:
-    file = tmp_path / "said.json"
-    file.write_text(text, encoding="utf-8")
-    refused(kds_call("route", "go ahead", "--history", str(file)), wrong, "write")
+def test_what_a_message_answers_can_be_given(kds_call: Run) -> None:
+    turn = data(kds_call("route", "go ahead", "--reply", LIMIT, "--json", "--no-log"))
+    assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"

@@ -31,7 +31,7 @@ from kds.cli.command import asked_json
 from kds.cli.commands.recall import as_clients, forget, import_, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.output import counted, fields, say
-from kds.cli.terminal import shown, slow, tracked
+from kds.cli.terminal import shown, slow
 from kds.service.team_stores import TeamMemory, at_team, documents_of, memory_of, refuse_for_team
 
 _RULE: Final = "\n---\n\n"
@@ -237,8 +237,9 @@ def delete(
     with base.looking(memory_of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
-            for session in tracked(sessions, "deleting"):
-                store.delete_session(session.id)
+            with slow("deleting"):
+                for session in sessions:
+                    store.delete_session(session.id)
     _say_deleted(sessions, done=yes)
 
 
@@ -287,8 +288,8 @@ def export(
     with base.looking(memory_of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
-        told = tracked(chosen, "exporting") if store else ()
-        archives = [archive(store, session.id) for session in told] if store else []
+        with slow("exporting"):
+            archives = [archive(store, session.id) for session in chosen] if store else []
     text = to_json(archives) if is_json else _RULE.join(map(to_markdown, archives))
     if target is None:
         click.echo(text, nl=False)

@@ -1,6 +1,5 @@
 """`kds route`, `kds context` and the `#file:` forms: messages, and the ten that are remembered."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +10,7 @@ import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import Contexts, LoadedContext
 from kds.brain.context.names import Kind, conversation_path, is_same_terminal, terminal_origin
-from kds.brain.errors import MessageError
-from kds.brain.message import clean_message, utterances, well_formed
+from kds.brain.message import clean_message, well_formed
 from kds.brain.turn import WARNING, ContextEntry, Turn, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli import base
@@ -25,11 +23,8 @@ from kds.service.service_client import How, RouterClient, team_of
 why_option = base.flag("--why", "Also print what every step recorded.")
 no_log_option = base.flag("--no-log", "Leave the conversation context as it is.")
 reply_option = base.option(
-    "--reply TEXT", "What the assistant said last: its question, its options."
-)
-history_option = base.option(
-    "--history FILE", "What was said before: a JSON list of objects with role and content.",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    "--reply TEXT", "What the assistant said last: its question, its options.", to="history",
+    callback=lambda _, __, text: [Utterance(well_formed(text), "assistant")] if text else [],
 )  # fmt: skip
 
 
@@ -44,11 +39,10 @@ history_option = base.option(
 @base.flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
 @no_log_option
 @reply_option
-@history_option
 @base.context_option
 def route(
-    words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, reply: str | None,
-    history: Path | None, context: str | None, workspace: Workspace,
+    words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool,
+    history: list[Utterance] | None, context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -59,7 +53,7 @@ def route(
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
     how: How = {
         "conversation": context, "origin": terminal_origin(kind), "log": not no_log,
-        "history": read_history(history, reply),
+        "history": history or [],
     }  # fmt: skip
     client = RouterClient(workspace, tell=complain, watch=slow)
     if (team := team_of(workspace)) is not None:
@@ -111,23 +105,6 @@ def step_lines(turn: Turn) -> Iterator[Shown]:
         yield [("", note) for note in record.notes]
     if not turn.records:
         yield "why", "no step ran"
-
-
-def read_history(file: Path | None, reply: str | None) -> list[Utterance]:
-    """What was said before, oldest first, the last reply behind it. Raises MessageError."""
-    last = [Utterance(well_formed(reply), "assistant")] if reply else []
-    if file is None:
-        return last
-    where, hint = str(file), 'write a list: [{"role": "user", "content": "..."}]'
-    try:
-        return [*utterances(json.loads(file.read_text("utf-8-sig", errors="replace"))), *last]
-    except json.JSONDecodeError as error:
-        message, where = f"not JSON: {error.msg}", f"{file}:{error.lineno}"
-    except RecursionError:
-        message = "nested too deeply"
-    except MessageError as error:
-        message, hint = error.message, error.hint or hint
-    raise MessageError(message, where=where, hint=hint)
 
 
 @base.group("kds context load", name="context")

@@ -10,9 +10,10 @@ from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
 from kds.api.measures import rounded
 from kds.brain.settings import load_settings
+from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.cli import base
-from kds.cli.commands.route import history_option, read_history, reply_option
+from kds.cli.commands.route import reply_option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.output import Table, counted, fields, say
 from kds.cli.terminal import slow
@@ -67,17 +68,14 @@ def _read(workspace: Workspace) -> Activator:
 )
 @base.message_argument
 @reply_option
-@history_option
-def explain(
-    *, words: tuple[str, ...], reply: str | None, history: Path | None, workspace: Workspace
-) -> None:
+def explain(*, words: tuple[str, ...], history: list[Utterance], workspace: Workspace) -> None:
     """Say which entry fits PROMPT, how probable that is, and on what evidence."""
     text = base.read_message(words)
     if why := left_alone(text) or says_enough(text):
         complain(f"the hook says nothing beside this prompt: {why}")
     activator = _read(workspace)
     pass_on(activator.problems)
-    told = activator.suggest(text, read_history(history, reply))
+    told = activator.suggest(text, history)
     signs = sorted(told.why.items(), key=lambda sign: -abs(sign[1]))[:SHOWN_SIGNS]
     say(
         {"choice": told.choice, "silent": told.silent or None, "ranked": told.ranked,
