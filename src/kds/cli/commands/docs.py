@@ -23,7 +23,6 @@ from kds.service.team_stores import TeamDocuments, at_team, documents_of
 NOTHING: Final = "no documents have been added"
 
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "failed")
-_DOCUMENT: Final = "id title path kind added_at modified size digest sections chunks pages"
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
@@ -63,10 +62,8 @@ def add(*, paths: tuple[Path, ...], workspace: Workspace) -> int:
             complain("there is no document in these folders", hint)
         counts = {state: len(report.of(state)) for state in _COUNTED}
         files = [
-            {"path": one.path, "state": one.state}
-            | ({"document": fields(one.document, _DOCUMENT)} if one.document else {})
-            | ({"error": fields(one.error, "message hint")} if one.error else {})
-            | ({"notes": one.notes} if one.notes else {})
+            fields(one, "path state document notes")
+            | {"error": one.error and fields(one.error, "message hint")}
             for one in report.outcomes
         ]
         say({"counts": counts, "files": files}, _added_lines(report))
@@ -99,7 +96,7 @@ def show(*, workspace: Workspace) -> None:
     columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
     rows = [(*fields(one, "id title kind pages sections chunks").values(), _shown_path(one.path))
             for one in found]  # fmt: skip
-    say({"documents": [fields(one, _DOCUMENT) for one in found]}, Table(columns, rows, NOTHING))
+    say({"documents": found}, Table(columns, rows, NOTHING))
 
 
 @base.command("kds docs search 'notice period' --only handbook.md --why", of=docs)
@@ -144,7 +141,7 @@ def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
             raise Refusal(NOTHING, "add some: kds docs add PATH")
         found = store.remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
-    say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)
+    say({"removed": found}, lines)
 
 
 def _size(document: Document) -> str:

@@ -43,9 +43,6 @@ _AUDITED: Final = {
 """Uses of the profile, in the audit log of the consent."""
 _AUDIT_LINES: Final = 20
 
-_MESSAGE: Final = "id seq role speaker at tokens content"
-_SUMMARY: Final = "first_seq last_seq kind at text"
-_MODEL: Final = "name dimensions state vectors waiting failed"
 _STATS: Final = "sessions messages tokens chunks summaries size_bytes schema_version"
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
@@ -181,10 +178,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         for one in messages
     )
     say(
-        out.session_dict(session)
-        | {"messages": [fields(one, _MESSAGE) for one in messages]}
-        | {"summaries": [fields(one, _SUMMARY) for one in summaries]}
-        | {"terms": [fields(one, "term snippet turn") for one in terms]},
+        out.session_dict(session) | {"messages": messages, "summaries": summaries, "terms": terms},
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
@@ -329,7 +323,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
         made = memory.summarise_now(session.id)
     told = made and f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
     say(
-        {"session": session.id, "summary": made and fields(made, _SUMMARY)},
+        {"session": session.id, "summary": made},
         told or "No summary: nothing was said since the last one.",
     )
 
@@ -362,8 +356,8 @@ def check(*, rebuild: bool, backfill: bool, workspace: Workspace) -> int:
     kept = fields(held, "documents sections chunks tokens size_bytes") | {"gone": gone}
     report = {
         "sound": not problems, "problems": problems, "path": str(place), **holds,
-        "models": [fields(one, _MODEL) for one in stats.models], "profile_consent": given,
-        "documents": kept | {"models": [fields(one, _MODEL) for one in models]},
+        "models": stats.models, "profile_consent": given,
+        "documents": kept | {"models": models},
         **({} if embedded is None else {"embedded": embedded}),
     }  # fmt: skip
     lines: list[out.Shown] = [
