@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Final
 
-from kds.activation.decision import Decision, fitted, probability, rank, rank_by_use, veto
+from kds.activation.decision import fitted, probability, rank, rank_by_use, veto
 from kds.activation.discovery import Entry, Found, discover, entries_from, reads, stamp_of
 from kds.activation.features import Library, Prompt, StoredVectors
 from kds.activation.uses import Evidence, Uses
@@ -49,15 +49,10 @@ class Activator:
     """Knows a library of entries, and which of them a prompt calls for. For any threads."""
 
     def __init__(
-        self,
-        entries: Iterable[Entry],
-        *,
-        kept: Path | None = None,
-        precision: float = PRECISION,
-        decision: Decision | None = None,
+        self, entries: Iterable[Entry], *, kept: Path | None = None, precision: float = PRECISION
     ) -> None:
         self._kept = kept
-        self._decision = decision or fitted()
+        self._decision = fitted()
         self._bar = self._decision.bar(precision)
         self._changed: Callable[[], Found | None] = lambda: None
         self._lock = Lock()
@@ -82,8 +77,8 @@ class Activator:
 
     @classmethod
     def open(
-        cls, workspace: Workspace | Path | str, *, home: Path | None = None,
-        client: str | None = None, precision: float = PRECISION, learn: bool = True,
+        cls, workspace: Workspace | Path | str, *, client: str | None = None,
+        precision: float = PRECISION, learn: bool = True,
     ) -> "Activator":  # fmt: skip
         """Return an activator for what a workspace and its user have, which follows changes.
 
@@ -93,7 +88,7 @@ class Activator:
         """
         if not isinstance(workspace, Workspace):
             workspace = Workspace.find(Path(workspace))
-        project, user = workspace.root, home or Path.home()
+        project, user = workspace.root, Path.home()
 
         def changed() -> Found | None:
             if stamp_of(project, user) == opened._found.stamp:

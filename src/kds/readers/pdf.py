@@ -31,8 +31,6 @@ from kds.readers.text import (
     title_of,
 )
 
-MAX_PAGES: Final = 5000
-
 MAX_SECONDS: Final = 120.0
 """A page of text takes 10 to 50 ms."""
 
@@ -93,10 +91,6 @@ def read_pdf(data: bytes, name: str, path: Path) -> Content:
 
 def _pages(reader: Any, path: Path) -> Iterator[tuple[str, list[_Sized]]]:
     """Yield the text of each page, and its lines with the size of their type."""
-    if len(reader.pages) > MAX_PAGES:
-        raise DocumentError(
-            path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
-        )
     deadline = Deadline(MAX_SECONDS)
     pieces: list[_Sized] = []
 

@@ -105,14 +105,14 @@ def test_each_client_has_the_entries_that_it_reads(project: Path, home: Path, wr
     for path in FOUND:
         toml = 'description = "Ship"\nprompt = "Do it"\n' if path.endswith(".toml") else ""
         write(path, "What it is for", text=toml)
-    entries = Activator.open(project, home=home).entries
+    entries = Activator.open(project).entries
     assert {(one.client, one.kind, one.name) for one in entries} == {*FOUND.values()}
-    codex = Activator.open(project, home=home, client="codex").entries
+    codex = Activator.open(project, client="codex").entries
     assert {entry.name for entry in codex} == {"lint", "fix"}
 
 
 def test_changes_are_followed(project: Path, home: Path, write: Write) -> None:
-    activator = Activator.open(project, home=home)
+    activator = Activator.open(project)
     assert activator.suggest(ASKED).ranked == ()
     path = write(NOTES, WRITES)
     assert activator.suggest(ASKED).ranked[0][0] == "release-notes"
@@ -122,7 +122,7 @@ def test_changes_are_followed(project: Path, home: Path, write: Write) -> None:
 
 def test_what_only_the_user_may_start_is_not_said(project: Path, home: Path, write: Write) -> None:
     write(NOTES, WRITES)
-    activator = Activator.open(project, home=home)
+    activator = Activator.open(project)
     assert activator.suggest(ASKED).choice == "release-notes"
     # as it should be; in quotes; and in a front matter that is not YAML, for an unquoted colon
     for description, key in ((WRITES, "true"), (WRITES, "'true'"), (f"{WRITES}: now", "true")):
@@ -133,7 +133,7 @@ def test_what_only_the_user_may_start_is_not_said(project: Path, home: Path, wri
 
 def test_an_entry_for_other_files_is_not_said(project: Path, home: Path, write: Write) -> None:
     write(NOTES, "Write the release notes", "paths: ['docs/**/*.{md,rst}', CHANGES.*]")
-    activator = Activator.open(project, home=home)
+    activator = Activator.open(project)
     named = ("docs/2.4.md", "docs/a/b/2.4.rst", "2.4.md", "CHANGES.txt", "src/CHANGES.txt")
     others = ("src/app/main.py", "src/2.4.md", "docs/2.4.py")
     said = {
@@ -147,7 +147,7 @@ def test_an_entry_for_other_files_is_not_said(project: Path, home: Path, write: 
 def test_endless_globs_stop_no_prompt(project: Path, home: Path, write: Write, glob: str) -> None:
     write(NOTES, WRITES, f"paths: ['{glob}']")
     file = f"src/{'a/' * 40}{'a' * 60}.css"
-    told = Activator.open(project, home=home).suggest(f"{ASKED}, in {file}")
+    told = Activator.open(project).suggest(f"{ASKED}, in {file}")
     assert (told.ranked[0][0], told.choice) == ("release-notes", None)
 
 
@@ -155,7 +155,7 @@ def test_copies_for_several_clients_count_once(project: Path, home: Path, write:
     told = []
     for client in ("claude", "codex", "github"):
         write(NOTES.replace("claude", client), WRITES)
-        told.append(Activator.open(project, home=home).suggest(ASKED).ranked)
+        told.append(Activator.open(project).suggest(ASKED).ranked)
     assert told[0] == told[1] == told[2]
 
 
@@ -163,7 +163,7 @@ def test_unreadable_files_are_named_others_count(project: Path, home: Path, writ
     write(".gemini/commands/bad.toml", text="a = " + "[" * 9_000)
     write(".claude/skills/bad/SKILL.md", "Coloured", "name: a\x1b[31mb")
     write(".claude/skills/notes/SKILL.md", "Use this: when it rains", "name: notes")
-    activator = Activator.open(project, home=home)
+    activator = Activator.open(project)
     found = [(one.name, one.description) for one in activator.entries]
     assert found == [("notes", "Use this: when it rains")]
     named = [problem.split(":")[0].rsplit("/", 1)[-1] for problem in activator.problems]
@@ -176,7 +176,7 @@ def test_misplaced_skills_are_told_where_to_go(project: Path, home: Path, write:
     write(".claude/skills/flat.md", WRITES)
     write(".agents/skills/lower/skill.md", WRITES)
     write(".claude/skills/open/SKILL.md", text="---\nname: open\ndescription: No end\nDo it.\n")
-    activator = Activator.open(project, home=home)
+    activator = Activator.open(project)
     assert [entry.name for entry in activator.entries] == ["release-notes"]
     said = "\n".join(activator.problems)
     assert "open/SKILL.md: the front matter has no end" in said
@@ -187,9 +187,9 @@ def test_misplaced_skills_are_told_where_to_go(project: Path, home: Path, write:
 
 def test_vectors_are_private_and_mended(project: Path, home: Path, write: Write) -> None:
     write(NOTES, WRITES)
-    first = Activator.open(project, home=home).suggest(ASKED).ranked
+    first = Activator.open(project).suggest(ASKED).ranked
     kept = project / "kds-brain/cache/activation.npz"
     assert kept.stat().st_mode & 0o777 == 0o600
     kept.write_bytes(b"damaged")
-    assert Activator.open(project, home=home).suggest(ASKED).ranked == first
+    assert Activator.open(project).suggest(ASKED).ranked == first
     assert kept.read_bytes() != b"damaged"

@@ -1,6 +1,5 @@
 """`kds help`: the `--help` of a command, and the pages of the documentation, offline."""
 
-import difflib
 import sys
 from pathlib import Path
 
@@ -38,8 +37,5 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
         else:
             click.echo(text, nl=False)
     else:
-        root = ctx.find_root()
-        commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
-        near = difflib.get_close_matches(said, [*commands, *pages], n=1)
-        hint = f"did you mean: kds help {near[0]}" if near else "kds help topics lists the pages"
+        hint = "kds --help lists the commands, kds help topics the pages"
         raise Refusal(f"no command or page '{said}'", hint)

@@ -175,26 +175,15 @@ def _show(loaded: LoadedContext) -> None:
 
 
 def entry_table(entries: Sequence[ContextEntry]) -> Table:
-    """The conversation context, oldest first."""
+    """The conversation context, oldest first, and where each line was typed."""
+    own = terminal_origin()
     rows = [
         (entry.timestamp, entry.intent, entry.user_message, entry.context_ref, entry.session_id,
-         _whose(entry.origin))
+         "here" if is_same_terminal(entry.origin, own) else entry.origin)
         for entry in entries
     ]  # fmt: skip
     columns = ("time", "intent", "message", "refers to", "session", "from")
     return Table(columns, rows, "the conversation context is empty")
-
-
-def _whose(origin: str | None) -> str:
-    """Where a line of the context was typed; "" if unknown."""
-    kind, _, place = (origin or "").partition(":")
-    if not place:
-        return ""
-    if kind == "window":
-        return "an assistant"
-    here = is_same_terminal(origin, terminal_origin())
-    where = "here" if here else f"terminal {place.partition('-')[0]}"
-    return where if kind == "terminal" else f"{where}, {kind}"
 
 
 @base.command(
