@@ -325,7 +325,7 @@ class Documents(PassageStore):
             connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(number))
             gone += connection.execute("DELETE FROM document WHERE num = ?", (number,)).rowcount
         if gone:
-            self.database.count(connection, "vector_deletions", "scrub_due")
+            self.database.leaves_bytes(connection)
         return gone
 
 

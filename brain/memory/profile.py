@@ -118,7 +118,7 @@ class ProfileTable:
             bare = [(without_profile(text), number) for number, text in rows]
             connection.executemany("UPDATE message SET details = ? WHERE num = ?", bare)
             self._log(connection, "revoked", "")
-            self.database.count(connection, "scrub_due")
+            self.database.leaves_bytes(connection)
             consent = _consent(connection)
         self.database.wipe()
         return consent

@@ -227,7 +227,7 @@ class SessionTable(MessageSearch):
                 connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
                 connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
                 connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
-                self.database.count(connection, "vector_deletions", "scrub_due")
+                self.database.leaves_bytes(connection)
             tell(done, len(sessions))
         if sessions:
             self.database.wipe()
@@ -250,26 +250,14 @@ class SessionTable(MessageSearch):
     ) -> Message:
         """Store a message with its chunks, index rows and embedding jobs, at once or not at all.
 
-        When it returns, the message outlives a crash of the process and of the machine. A
-        ``message_id`` that is stored already, with the same content in the same session, is
-        returned as it is; with another content it is refused.
+        When it returns, the message outlives a crash of the process and of the machine.
         """
         # Redacting and cutting take the most time: before the lock, not under it.
         draft = self.draft(role, content, **beside)
-        made = replace(draft.message, session_id=session_id, details=None)
         with self.database.write() as connection:
             number = session_number(connection, session_id, self.database.place)
-            name = beside.get("message_id")
-            if name is None or (stored := _message(connection, name)) is None:
-                return replace(made, seq=self.add(connection, number, [draft]))
-        if any(getattr(stored, one) != getattr(made, one)
-               for one in ("session_id", "role", "content")):  # fmt: skip
-            raise StoreError(
-                f"another message has the id {stored.id!r}",
-                where=self.database.place,
-                hint="an id stands for one message: give the new one another",
-            )
-        return stored
+            seq = self.add(connection, number, [draft])
+        return replace(draft.message, session_id=session_id, seq=seq, details=None)
 
     def draft(
         self,
@@ -379,11 +367,12 @@ class SessionTable(MessageSearch):
 
     def message(self, message_id: str) -> Message:
         """Return one message. Raises StoreError when there is none."""
+        query = f"SELECT {_MESSAGE_COLUMNS} FROM {_MESSAGES} WHERE message.id = ?"
         with self.database.read() as connection:
-            found = _message(connection, message_id)
-        if found is None:
+            row = connection.execute(query, (message_id,)).fetchone()
+        if row is None:
             raise unknown("message", message_id, self.database.place)
-        return found
+        return _message_of(row)
 
     def count_questions(self, session_id: str) -> int:
         """Return how many messages of a session are the user's."""
@@ -467,12 +456,6 @@ def _sessions(connection: Connection, which: str, *values: object) -> Iterator[S
 def found_in(connection: Connection, session_id: str) -> Session | None:
     """Return a session within a transaction, None when there is none."""
     return next(_sessions(connection, "WHERE id = ?", session_id), None)
-
-
-def _message(connection: Connection, message_id: str) -> Message | None:
-    query = f"SELECT {_MESSAGE_COLUMNS} FROM {_MESSAGES} WHERE message.id = ?"
-    row = connection.execute(query, (message_id,)).fetchone()
-    return _message_of(row) if row else None
 
 
 def _message_of(row: Row) -> Message:

@@ -323,9 +323,7 @@ class PassageStore(ABC):
             connection.execute("UPDATE embedding_model SET serving = 1")
 
     def _forget_models(self, connection: Connection, condition: str, name: str) -> None:
-        query = f"DELETE FROM embedding_model WHERE {condition}"
-        if connection.execute(query, (name,)).rowcount:
-            self.database.count(connection, "vector_deletions")
+        connection.execute(f"DELETE FROM embedding_model WHERE {condition}", (name,))
 
 
 class MessageSearch(PassageStore):

@@ -3,14 +3,14 @@
 They are of length one, in half precision, little-endian: that changes a cosine by less than 0.001
 and halves the file. In memory they have single precision: 100,000 vectors of 384 numbers take 150
 MB and some 15 ms a question. What is in memory follows the file: every search asks, in its own
-transaction, for the latest vector and the count of deletions, which other processes move too.
+transaction, for the latest vector and how many there are, which other processes change too.
 
 Importing this takes numpy's 0.1 s: only stores with vectors do.
 """
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -64,14 +64,28 @@ def unit(matrix: Array) -> Array:
     return scaled
 
 
+@dataclass(frozen=True)
+class _Vectors:
+    """The vectors of one model, as they were read."""
+
+    ids: Array
+    rows: Array
+    state: tuple[int, int, int, int]
+    """The model, the file, the latest vector, and how many there are."""
+
+
+_NOTHING: Final = _Vectors(
+    np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32), (0, 0, 0, 0)
+)
+
+
 class VectorSearch:
     """Nearest chunks by the vectors of the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = Lock()
-        self._held: _Vectors | None = None
-        self._generation = database.generation
+        self._held = _NOTHING
 
     def search(
         self, vector: Sequence[float], within: str | None, *, model: str, limit: int
@@ -96,47 +110,22 @@ class VectorSearch:
         best = np.lexsort((ids, -scores))[:limit]
         return {int(ids[one]): float(scores[one]) for one in best}
 
-    def _all(self, connection: sqlite3.Connection, model: int) -> "_Vectors":
+    def _all(self, connection: sqlite3.Connection, model: int) -> _Vectors:
+        """Return what the file holds by now: what was added is read, after a deletion all of it."""
+        query = "SELECT coalesce(max(num), 0), count(*) FROM embedding WHERE model_num = ?"
         with self._lock:
-            held = self._held
-            # Another model was replaced, or soon is; another file stands there.
-            if held is None or (held.model, self._generation) != (model, self._database.generation):
-                self._generation = self._database.generation
-                held = _Vectors(model)
-            self._held = held.followed(connection)
+            latest, count = connection.execute(query, (model,)).fetchone()
+            held, state = self._held, (model, self._database.generation, latest, count)
+            if held.state != state:
+                held = held if held.state[:2] == state[:2] else _NOTHING
+                ids, rows = _read(connection, model, "num > ?", held.state[2])
+                if len(held.ids) + len(ids) != count:
+                    ids, rows = _read(connection, model, "num > ?", 0)
+                elif len(held.ids):
+                    ids = np.concatenate((held.ids, ids))
+                    rows = np.concatenate((held.rows, rows)) if len(rows) else held.rows
+                self._held = _Vectors(ids, rows, state)
             return self._held
-
-
-@dataclass(frozen=True)
-class _Vectors:
-    """All vectors of one model, and how far the file was read."""
-
-    model: int
-    ids: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    rows: Array = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
-    state: tuple[int, int] = (0, 0)
-    """The latest vector, and the count of deletions."""
-
-    def followed(self, connection: sqlite3.Connection) -> "_Vectors":
-        """Return what the file holds by now."""
-        state = connection.execute(
-            "SELECT (SELECT coalesce(max(num), 0) FROM embedding), "
-            "(SELECT value FROM state WHERE key = 'vector_deletions')"
-        ).fetchone()
-        if state == self.state:
-            return self
-        held, own = self.ids, self.rows
-        if state[1] != self.state[1]:
-            query = "SELECT chunk_id FROM embedding WHERE model_num = ?"  # the index has it all
-            left = np.isin(held, [row[0] for row in connection.execute(query, (self.model,))])
-            held, own = held[left], own[left]
-        ids, rows = _read(connection, self.model, "num > ?", self.state[0])
-        if len(ids) and len(held):
-            stay = ~np.isin(held, ids)  # the others were made again
-            ids, rows = np.concatenate((held[stay], ids)), np.concatenate((own[stay], rows))
-        elif not len(ids):
-            ids, rows = held, own
-        return _Vectors(self.model, ids, rows, state)
 
 
 def _read(

@@ -7,16 +7,13 @@ differ (full text, vectors, deleted bytes) each has a table of its own.
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
 
 VALUES_LIMIT: Final = 30_000
 """Values in one statement: PostgreSQL's protocol takes 65,535, SQLite 32,766."""
-
-Count = Literal["vector_deletions", "scrub_due"]
-"""What a file counts for all its processes: deletions of vectors, and those with bytes left."""
 
 
 class Connection(Protocol):
@@ -56,8 +53,9 @@ class Engine(Protocol):
         """Have all that this thread reads while the block runs be one transaction of a server."""
         ...
 
-    def count(self, connection: Connection, *what: Count) -> None:
-        """Count up in a file, within the transaction; a server needs none of it."""
+    def leaves_bytes(self, connection: Connection) -> None:
+        """Note in a file, within the transaction, that it deletes something; a server needs none
+        of it."""
 
     def wipe(self) -> None:
         """Remove the bytes of what was deleted; a server does so by itself."""

@@ -32,7 +32,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import PRIVATE, PrivateFile, failure, may_write
 from kds.brain.store.columns import DamagedRowError
-from kds.brain.store.engine import Connection, Count
+from kds.brain.store.engine import Connection
 from kds.brain.store.migrations import (
     FileKind,
     is_ours,
@@ -173,13 +173,12 @@ class Database:
         """Nothing to do: to begin costs nothing."""
         return nullcontext()
 
-    def count(self, connection: Connection, *what: Count) -> None:
-        """Count up, within the transaction."""
-        query = (
-            "INSERT INTO state(key, value) VALUES (?, 1) "
+    def leaves_bytes(self, connection: Connection) -> None:
+        """Note, within the transaction, that the bytes of what it deletes are left."""
+        connection.execute(
+            "INSERT INTO state(key, value) VALUES ('scrub_due', 1) "
             "ON CONFLICT(key) DO UPDATE SET value = value + 1"
         )
-        connection.executemany(query, [(one,) for one in what])
 
     def wipe(self, *, timeout_s: float | None = None) -> None:
         """Remove the bytes of everything that was deleted from every file of the store.

@@ -16,7 +16,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
-from kds.brain.store.engine import Connection, Count
+from kds.brain.store.engine import Connection
 from kds.brain.store.postgres import LOCK_S, PgConnection, Server
 from kds.brain.workspace import SharedDatabase, Texts, Workspace
 
@@ -105,11 +105,11 @@ class Tenancy:
         """Have all that this thread reads while the block runs be one transaction."""
         return self.server.together()
 
-    def count(self, connection: Connection, *what: Count) -> None:
-        """Nothing to do: nobody keeps vectors of a server, which reuses the space by itself."""
+    def leaves_bytes(self, connection: Connection) -> None:
+        """Nothing to do: a server reuses the space by itself."""
 
     def wipe(self) -> None:
-        """Nothing to do: `count` says why."""
+        """Nothing to do: see above."""
 
     def mend(self, error: StoreError) -> bool:
         """Nothing to do: a server looks after its indexes."""

@@ -138,18 +138,6 @@ class SessionConformance:
         assert store.messages(session.id, last=0) == ()
         assert store.message(told[2].id) == told[2]
 
-    def test_a_message_id_stands_for_one_message(self, store: MemoryStore) -> None:
-        session, other = store.create_session(), store.create_session()
-        first = store.append(session.id, "user", "hello", message_id="m-1")
-        assert store.append(session.id, "user", "hello", message_id="m-1") == first
-        assert store.session(session.id).message_count == 1
-        others: list[tuple[Session, Role, str]] = [
-            (session, "user", "bye"), (session, "tool", "hello"), (other, "user", "hello")
-        ]  # fmt: skip
-        for place, role, text in others:
-            with pytest.raises(StoreError, match="another message"):
-                store.append(place.id, role, text, message_id="m-1")
-
     def test_secrets_do_not_reach_the_store_and_code_does(self, store: MemoryStore) -> None:
         session = store.create_session()
         message = store.append(session.id, "user", f"password: hunter2\n{CODE}")

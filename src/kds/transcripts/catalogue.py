@@ -500,7 +500,7 @@ class AssistantMemory:
         with self.file.write() as connection:
             query = "DELETE FROM source WHERE id = ?"
             connection.executemany(query, [(one.session.id,) for one in gone])
-            self.file.count(connection, "scrub_due")
+            self.file.leaves_bytes(connection)
         for project, sessions in found:
             self._delete(project, sessions)
         self.file.wipe()

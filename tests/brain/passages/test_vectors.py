@@ -1,14 +1,11 @@
 """Dense search in SQLite against the plain computation."""
 
 from random import Random
-from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.vectors import _read
 
 from ..conformance import say
 from ..conftest import OpenStore
@@ -51,27 +48,3 @@ def test_the_nearest_of_many_is_found(store: SqliteStore) -> None:
     store.store_embeddings("m", vectors)
     for one, vector in vectors.items():
         assert [*store.search_dense(vector, model="m", limit=1)] == [one]
-
-
-def test_after_a_deletion_no_vector_is_read_again(
-    store: SqliteStore, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = list[int]()
-
-    def counted(*given: Any) -> Any:
-        found = _read(*given)
-        read.append(len(found[0]))
-        return found
-
-    monkeypatch.setattr("kds.brain.passages.vectors._read", counted)
-    store.use_model("m")
-    sessions = [store.create_session() for _ in "ab"]
-    for session in sessions:
-        say(store, session, *[f"message {n}" for n in range(9)])
-    jobs = store.pending_embeddings(99)
-    store.store_embeddings("m", {job.chunk_id: [1.0, number] for number, job in enumerate(jobs)})
-    before = store.search_dense([1.0, 0.0], model="m", limit=99)
-    open_store().delete_session(sessions[0].id)
-    after = store.search_dense([1.0, 0.0], model="m", limit=99)
-    assert (len(before), len(after), after.items() <= before.items()) == (18, 9, True)
-    assert read == [18, 0]
