@@ -90,7 +90,7 @@ SESSION_COLUMNS: Final = ", ".join(f"session.{name}" for name in _KINDS)
 _MESSAGE_COLUMNS: Final = (
     "message.id, session.id, seq, role, content, message.at, message.tokens, speaker"
 )
-_KEPT_COLUMNS: Final = tuple("id seq role speaker content at tokens".split())
+_KEPT_COLUMNS: Final = tuple("id seq role speaker content at tokens details".split())
 _PIECE_COLUMNS: Final = tuple(one.name for one in fields(Piece))
 _piece_row: Final = attrgetter(*_PIECE_COLUMNS)
 _MESSAGES: Final = "message JOIN session ON session.num = message.session_num"
@@ -100,19 +100,6 @@ _LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at EN
 
 Tell = Callable[[int, int], None]
 """Is told how much is done, and of how much."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cleanup:
-    """The sessions that a cleanup removed, or would remove (``dry_run``)."""
-
-    sessions: tuple[Session, ...]
-    dry_run: bool
-
-    @property
-    def message_count(self) -> int:
-        """Messages in all of these sessions."""
-        return sum(session.message_count for session in self.sessions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +173,9 @@ class SessionTable(MessageSearch):
 
     def cleanup(
         self, older_than: timedelta, *, dry_run: bool = True, tell: Tell = lambda *_: None
-    ) -> Cleanup:
-        """Remove the sessions in which nothing happened for longer than ``older_than``.
+    ) -> tuple[Session, ...]:
+        """Remove, unless ``dry_run``, the sessions in which nothing happened for longer than
+        ``older_than``; returns them.
 
         ``tell`` is told how many are gone, of how many. Ended in between, it has removed what it
         told of; the next call goes on.
@@ -197,7 +185,7 @@ class SessionTable(MessageSearch):
             found = tuple(_sessions(connection, "WHERE updated_at < ? ORDER BY updated_at", oldest))
         if not dry_run:
             self._delete(found, tell)
-        return Cleanup(found, dry_run)
+        return found
 
     def delete_session(self, session_id: str) -> None:
         """Remove the session, all it holds, and its bytes."""
@@ -308,14 +296,11 @@ class SessionTable(MessageSearch):
         ).fetchone()  # fmt: skip
         if chunks >= 1 << CHUNK_BITS:
             raise StoreError("the session is full", hint="begin another session")
-        # Tables of a server that is not upgraded yet have no details.
-        told = any(one.details is not None for one in made)
-        columns = (*_KEPT_COLUMNS, "details") if told else _KEPT_COLUMNS
         first = last - len(made) + 1
         placed = (replace(one, seq=seq) for seq, one in enumerate(made, first))
         insert_rows(
-            connection, "message", ", ".join(("session_num", *columns)),
-            ((session_num, *(_to_column(getattr(one, name)) for name in columns))
+            connection, "message", ", ".join(("session_num", *_KEPT_COLUMNS)),
+            ((session_num, *(_to_column(getattr(one, name)) for name in _KEPT_COLUMNS))
              for one in placed),
         )  # fmt: skip
         ids = range((session_num << CHUNK_BITS) + chunks - len(pieces) + 1,

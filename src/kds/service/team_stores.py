@@ -25,7 +25,7 @@ from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.export import to_json
 from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore, Stats
 from kds.brain.memory.profile import ProfileTable
-from kds.brain.memory.sessions import Cleanup, Session
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.store import Place
 from kds.brain.passages.values import Message, Role
 from kds.brain.workspace import Workspace
@@ -181,14 +181,14 @@ class TeamMemory(TeamStore):
 
     def cleanup(
         self, age: timedelta, *, dry_run: bool, tell: Callable[[int, int], None]
-    ) -> Cleanup:
+    ) -> tuple[Session, ...]:
         """Delete the sessions that were not changed for so long."""
         before = utc_now() - age
         old = [one for one in all_sessions(cast(MemoryStore, self)) if one.updated_at < before]
         for done, one in enumerate(() if dry_run else old, start=1):
             self.delete_session(one.id)
             tell(done, len(old))
-        return Cleanup(tuple(old), dry_run)
+        return tuple(old)
 
     def restore(self, archive: Archive) -> Session:
         """Store an exported session; under a new id where its own is taken."""

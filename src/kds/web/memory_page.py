@@ -205,7 +205,7 @@ async def clean_up(context: RequestContext) -> Response:
 
     def clean() -> tuple[Session, ...]:
         store = context.served.memory_if_any()
-        return store.cleanup(timedelta(days=days), dry_run=not sure).sessions if store else ()
+        return store.cleanup(timedelta(days=days), dry_run=not sure) if store else ()
 
     gone = await context.archive(clean)
     if sure:

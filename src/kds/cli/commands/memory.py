@@ -247,7 +247,7 @@ def cleanup(*, older_than: timedelta, yes: bool, workspace: Workspace) -> None:
     """
     with base.looking(memory_of(workspace)) as store, slow("looking for old sessions") as told:
         tell = partial(told, "deleting messages")
-        sessions = store.cleanup(older_than, dry_run=not yes, tell=tell).sessions if store else ()
+        sessions = store.cleanup(older_than, dry_run=not yes, tell=tell) if store else ()
     _say_deleted(sessions, done=yes)
 
 
