@@ -158,13 +158,11 @@ class ContextJournal(Journal):
         *,
         clock: Clock = utc_now,
         origin: str | None = None,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self.text = PrivateFile(text) if isinstance(text, Path) else text
         self._lines = LineText(self.text, self._decoded, most=MOST_LINES)
         self._clock = clock
         self._origin = origin
-        self._lock_timeout_s = lock_timeout_s
         self._seen: frozenset[bytes] | None = None
         """The lines that were loaded, if they were: a message may drop no other."""
 
@@ -190,7 +188,7 @@ class ContextJournal(Journal):
         line = Line(encode(stored), stored)
         try:
             self.text.prepare()
-            with self.text.locked(timeout_s=self._lock_timeout_s) as text:
+            with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
                 found = self._lines.read(text)
                 lines = self._added(found.good, line, fresh=fresh)
                 warnings = self._lines.write(text, self._kept(lines), found)
@@ -205,7 +203,7 @@ class ContextJournal(Journal):
         """
         if not (self.text.exists or self.text.aside.exists):
             return 0
-        with self.text.locked(timeout_s=self._lock_timeout_s) as text:
+        with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
             kept = self._kept(self._lines.read(text).good)
             text.replace(b"")
             text.aside.remove()

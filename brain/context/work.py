@@ -126,14 +126,12 @@ class WorkStore:
         *,
         work: Work | None = None,
         clock: Clock = utc_now,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         """``work`` is under way already, here."""
         self.text = text
         self._own = work
         self._own_lock = Lock()
         self._clock = clock
-        self._lock_timeout_s = lock_timeout_s
 
     @classmethod
     def of(
@@ -199,7 +197,7 @@ class WorkStore:
         """Forget all of it, and what was set aside."""
         self._own = None
         if self.text is not None and (self.text.exists or self.text.aside.exists):
-            with self.text.locked(timeout_s=self._lock_timeout_s) as text:
+            with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
                 text.remove()
                 text.aside.remove()
 
@@ -207,7 +205,7 @@ class WorkStore:
         if not text.exists and edit(NOTHING) == NOTHING:
             return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
         text.prepare()
-        with text.locked(timeout_s=self._lock_timeout_s) as held:
+        with text.locked(timeout_s=LOCK_TIMEOUT_S) as held:
             content, before = held.read(), LoadedWork(NOTHING)
             try:
                 before = LoadedWork(NOTHING if content is None else self._decoded(content))

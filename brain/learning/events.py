@@ -1,7 +1,7 @@
 """What the user said about intents, or decided about examples: `learning.jsonl`.
 
 Lines are only ever added, by any process. A damaged line is set aside in a `.bad` file, the rest is
-kept. Above MAX_EVENTS the oldest corrections fall out. A line as JSON has ``at`` (ISO 8601 UTC),
+kept. Above MAX_EVENTS the oldest fall out. A line as JSON has ``at`` (ISO 8601 UTC),
 ``kind``, ``text``, ``intent`` or ``antecedent``, and optionally ``was`` and ``source``; other keys
 are of earlier versions.
 """
@@ -86,10 +86,9 @@ class LoadedEvents:
 class EventLog:
     """The events of one workspace. Every method raises StoreError when they cannot be used."""
 
-    def __init__(self, text: LockedText, *, max_events: int = MAX_EVENTS) -> None:
+    def __init__(self, text: LockedText) -> None:
         self.text = text
         self._lines = LineText(text, decode)
-        self._max = max_events
 
     def load(self) -> LoadedEvents:
         """Return the events; damaged lines are set aside. Looking makes no file."""
@@ -102,14 +101,7 @@ class EventLog:
         new = [Line(encode(event), event) for event in events]
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
             found = self._lines.read(text)
-            self._lines.write(text, self._bounded([*found.good, *new]), found)
-
-    def _bounded(self, lines: list[Line[LearningEvent]]) -> list[Line[LearningEvent]]:
-        """Without the oldest corrections."""
-        too_many = max(0, len(lines) - self._max)
-        by_worth = sorted(range(len(lines)), key=lambda at: not lines[at].value.is_correction)
-        dropped = {*by_worth[:too_many]}
-        return [line for at, line in enumerate(lines) if at not in dropped]
+            self._lines.write(text, [*found.good, *new][-MAX_EVENTS:], found)
 
 
 def example_id(text: str, intent: str) -> str:

@@ -263,10 +263,8 @@ def _told(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def fitting_lines(
-    profile: Profile, message: str, *, count: TokenCounter, limit_tokens: int = PROFILE_TOKENS
-) -> tuple[str, ...]:
-    """Return the lines of the profile that fit a message, within ``limit_tokens``.
+def fitting_lines(profile: Profile, message: str, *, count: TokenCounter) -> tuple[str, ...]:
+    """Return the lines of the profile that fit a message, within PROFILE_TOKENS.
 
     How to answer (role, languages, style, constraints, preferences) counts for every message; all
     else where it shares a content word with the message.
@@ -275,7 +273,7 @@ def fitting_lines(
     kept: list[str] = []
     for name, line in profile_lines(profile).items():
         fits = name not in _FITTING or _is_about(line, asked)
-        if fits and count("\n".join((*kept, line))) <= limit_tokens:
+        if fits and count("\n".join((*kept, line))) <= PROFILE_TOKENS:
             kept.append(line)
     return tuple(kept)
 

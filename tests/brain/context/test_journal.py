@@ -194,8 +194,11 @@ def test_a_read_only_folder_is_still_read_from(users_folder: Path, clock: HandCl
     assert path.read_bytes() == content
 
 
-def test_a_held_lock_stops_writers_and_not_readers(path: Path, clock: HandClock) -> None:
-    journal = ContextJournal(path, clock=clock, lock_timeout_s=0.02)
+def test_a_held_lock_stops_writers_and_not_readers(
+    path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.brain.context.journal.LOCK_TIMEOUT_S", 0.02)
+    journal = ContextJournal(path, clock=clock)
     journal.log(entry(clock, "a"))
     clock.move(hours=3)
     content = path.read_bytes()

@@ -25,7 +25,7 @@ from kds.brain.turn import ContextEntry
 
 WRITER = f"""{HEAD}
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-journal = ContextJournal(path, lock_timeout_s=60)
+journal = ContextJournal(path)
 print(os.getpid(), flush=True)
 sys.stdin.readline()
 for number in range(count):
