@@ -91,7 +91,7 @@ SHARED: Final = "workspace"
 """Name of the file for the conversation that all windows of a workspace share."""
 
 VERSION: Final = 1
-"""Of the file. One of another version is set aside: what is pending is asked for again."""
+"""Of the file. One of another version does not count: what is pending is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class WorkStore:
     this process has begun since then: what was begun before is not known meanwhile, so that nothing
     is confirmed that another process may have confirmed already.
 
-    A warning says so, as of a text that is unreadable, and set aside: nothing is pending then.
+    A warning says so, as of a text that is unreadable: nothing is pending then.
     """
 
     def __init__(
@@ -168,13 +168,10 @@ class WorkStore:
             content = self.text.read()
         except _AWAY as error:
             return replace(own, warnings=(_told(error),))
-        try:
-            found = NOTHING if content is None else self._decoded(content)
-        except _UNREADABLE:
-            return self.change(lambda work: work)
-        if content is not None and found == NOTHING:
+        found = self._read(content)
+        if content is not None and found.work == NOTHING:
             self.change(lambda work: work)
-        return LoadedWork(found) if self._own is None else own
+        return found if self._own is None else own
 
     def change(self, edit: Edit) -> LoadedWork:
         """Replace the work by what ``edit`` makes of it; returns it as it was before.
@@ -194,33 +191,31 @@ class WorkStore:
             return LoadedWork(own or NOTHING, warnings)
 
     def clear(self) -> None:
-        """Forget all of it, and what was set aside."""
+        """Forget all of it."""
         self._own = None
-        if self.text is not None and (self.text.exists or self.text.aside.exists):
+        if self.text is not None and self.text.exists:
             with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
                 text.remove()
-                text.aside.remove()
 
     def _change(self, text: LockedText, edit: Edit) -> LoadedWork:
         if not text.exists and edit(NOTHING) == NOTHING:
             return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
         text.prepare()
         with text.locked(timeout_s=LOCK_TIMEOUT_S) as held:
-            content, before = held.read(), LoadedWork(NOTHING)
-            try:
-                before = LoadedWork(NOTHING if content is None else self._decoded(content))
-            except _UNREADABLE as error:
-                held.aside.replace(content or b"")
-                reason = error.message if isinstance(error, StoreError) else str(error)
-                warning = f"{held}: unreadable ({type(error).__name__}: {reason}); "
-                warning += f"set aside in {held.aside.name}, nothing is pending"
-                before = LoadedWork(NOTHING, (warning,))
+            before = self._read(held.read())
             after = edit(before.work)
             if after == NOTHING:
                 held.remove()
             else:
                 held.replace(self._encoded(after))
         return before
+
+    def _read(self, content: bytes | None) -> LoadedWork:
+        try:
+            return LoadedWork(NOTHING if content is None else self._decoded(content))
+        except _UNREADABLE as error:
+            told = f"the work in progress cannot be read ({type(error).__name__})"
+            return LoadedWork(NOTHING, (f"{self.text}: {told}: nothing is pending",))
 
     def _decoded(self, content: bytes) -> Work:
         data = json.loads(content)

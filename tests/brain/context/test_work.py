@@ -88,13 +88,12 @@ def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkStore, clock:
         b'{"version": 1, "at": "2025-11-03T09:00:00+00:00", "turn": 3, "exchange": [], "rest": 1}',
     ],
 )
-def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkStore, path: Path) -> None:
+def test_what_cannot_be_read_does_not_count(content: bytes, file: WorkStore, path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     loaded = file.load()
     assert loaded.work == NOTHING
-    assert "set aside in workspace.json.bad" in loaded.warnings[0]
-    assert file.text.aside.read() == content
+    assert "cannot be read" in loaded.warnings[0]
     assert not path.exists()
 
 
