@@ -31,7 +31,7 @@ GROUPS: Final = {
         "status": ("status:status", "Show workspace, service, memory, model and hook."),
         "config": ("config:config", "Show settings and where they come from; change them."),
         "hook": ("status:hook", "What the hook told the model, and why it was silent."),
-        "export": ("init:export_", "Write skills, prompt files or a plugin."),
+        "export": ("init:export_", "Write KDS as a plugin for Claude Code."),
     },
     "Teach and test": {
         "prompts": ("prompts:prompts", "List, show, create and check prompt files."),

@@ -4,84 +4,31 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate_metadata
-
-from kds.router.prompts.library import PromptLibrary
 
 from ..conftest import Run, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
-AGENT = """---
-name: artist
-description: Draws.
-intent: DRAW
-inputs: [message]
-examples: [draw a logo, draw an icon]
----
-{{ message[4][0]['x'] }}
-"""
 
 
-def _front(path: Path) -> dict[str, Any]:
-    _, front, _ = path.read_text(encoding="utf-8").split("---\n", 2)
-    found = yaml.safe_load(front)
-    assert isinstance(found, dict)
-    return found
+def test_the_skill_is_valid(kds_call: Run) -> None:
+    kds_call("export", "--to", "out")
+    path = Path("out/skills/kds/SKILL.md")
+    fields, _ = parse_frontmatter(path.read_text(encoding="utf-8"))
+    assert fields["metadata"]["generator"] == "kds"
+    assert "mcp__kds__route_message" in str(fields["allowed-tools"])
+    assert validate_metadata(fields, path.parent) == []
 
 
-CLAUDES_OWN = "disable-model-invocation"
-"""Beyond the specification: Claude Code leaves calling such a skill to the user."""
-
-
-@pytest.mark.parametrize("client", [(), ("--claude",)], ids=["all", "claude"])
-def test_every_skill_is_valid(kds_call: Run, client: tuple[str, ...]) -> None:
-    kds_call("export", "skills", "--to", "out", *client)
-    agents = [agent.name for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
-    folders = sorted(Path("out").iterdir())
-    names = [folder.name for folder in folders]
-    assert names == sorted(["kds", *(f"kds-{name}" for name in agents)])
-    for folder in folders:
-        front = _front(folder / "SKILL.md")
-        assert "Use it" in front["description"]
-        assert front["metadata"]["generator"] == "kds"
-        assert client or set(front) <= {"name", "description", "metadata"}
-        fields, _ = parse_frontmatter((folder / "SKILL.md").read_text(encoding="utf-8"))
-        beyond = {CLAUDES_OWN} & set(fields) if client else set()
-        wrong = validate_metadata(
-            {key: value for key, value in fields.items() if key not in beyond}, folder
-        )
-        assert wrong == []
-        assert isinstance(fields.get("allowed-tools", ""), str)
-
-
-def test_a_skill_is_static_and_some_are_left_to_the_user(kds_call: Run) -> None:
-    kds_call("export", "skills", "--to", "out")
-    texts = [path.read_text("utf-8") for path in Path("out").rglob("SKILL.md")]
-    assert not [text for text in texts if "{{" in text or "{%" in text or "FAB" in text]
-    door = Path("out/kds/SKILL.md").read_text(encoding="utf-8")
-    assert "`route_message`" in door
-    assert "`kds route --json`" in door
-    assert "- kds-work-planner (PLAN):" in door
-    assert "The message of the user" in Path("out/kds-work-planner/SKILL.md").read_text()
-    kds_call("export", "skills", "--to", "claudes", "--claude")
-    marked = [one for one in Path("claudes").rglob("SKILL.md") if _front(one).get(CLAUDES_OWN)]
-    confirmed = ["kds-brain-amnesia", "kds-commit-handler"]
-    assert sorted(one.parent.name for one in marked) == confirmed
-    assert "mcp__kds__route_message" in _front(Path("claudes/kds/SKILL.md"))["allowed-tools"]
-
-
-@pytest.mark.parametrize("kind", ["skills", "prompts", "plugin"])
-def test_a_second_export_changes_nothing(kds_call: Run, kind: str) -> None:
-    first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
+def test_a_second_export_changes_nothing(kds_call: Run) -> None:
+    first = json.loads(kds_call("export", "plugin", "--to", "out", "--json").out)
     times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
-    again = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
+    again = json.loads(kds_call("export", "plugin", "--to", "out", "--json").out)
     assert {file["state"] for file in first["files"]} == {"new"}
     assert {file["state"] for file in again["files"]} == {"current"}
     assert {path: path.stat().st_mtime_ns for path in times} == times
@@ -98,15 +45,15 @@ def test_a_second_export_changes_nothing(kds_call: Run, kind: str) -> None:
 def test_files_of_others_and_edited_ones_stay_unless_forced(
     kds_call: Run, change: Callable[[str], str], reason: str
 ) -> None:
-    path = Path("out/kds/SKILL.md")
-    kds_call("export", "skills", "--to", "out")
+    path = Path("out/skills/kds/SKILL.md")
+    kds_call("export", "plugin", "--to", "out")
     original = path.read_text()
     path.write_text(change(original))
-    Path("out/kds-work-planner/SKILL.md").unlink()
-    refused(kds_call("export", "skills", "--to", "out"), f"{path}: {reason}")
+    Path("out/.mcp.json").unlink()
+    refused(kds_call("export", "plugin", "--to", "out"), f"{path}: {reason}")
     assert path.read_text() == change(original)
-    assert not Path("out/kds-work-planner/SKILL.md").exists(), "all or nothing"
-    assert kds_call("export", "skills", "--to", "out", "--force").code == 0
+    assert not Path("out/.mcp.json").exists(), "all or nothing"
+    assert kds_call("export", "plugin", "--to", "out", "--force").code == 0
     assert path.read_text() == original
 
 
@@ -124,20 +71,16 @@ def test_a_plugin_has_what_claude_code_looks_for(kds_call: Run) -> None:
     assert [path.name for path in Path("out/skills").iterdir()] == ["kds"]
 
 
-def test_what_cannot_be_exported_is_named_and_refused(workspace: Path, kds_call: Run) -> None:
-    path = workspace / "prompts" / "internal" / "artist.md"
-    path.parent.mkdir(parents=True)
-    path.write_text(AGENT)
-    refused(kds_call("export", "skills", "--to", "out"), "artist.md")
-    assert not Path("out").exists()
-    path.unlink()
-    Path("out/kds/SKILL.md").mkdir(parents=True)
-    refused(kds_call("export", "skills", "--to", "out"), "is not an ordinary file")
+def test_what_cannot_be_exported_is_named_and_refused(kds_call: Run) -> None:
+    Path("out/skills/kds/SKILL.md").mkdir(parents=True)
+    refused(kds_call("export", "plugin", "--to", "out"), "is not an ordinary file")
     Path("file").write_text("")
-    assert kds_call("export", "skills", "--to", "file").code == 2
+    assert kds_call("export", "plugin", "--to", "file").code == 2
 
 
-@pytest.mark.parametrize("link", ["out", "out/kds", "out/kds/SKILL.md", "made", "made/out/kds"])
+@pytest.mark.parametrize(
+    "link", ["out", "out/skills/kds", "out/skills/kds/SKILL.md", "made", "made/out/skills"]
+)
 @pytest.mark.parametrize("option", [(), ("--force",)])
 def test_an_export_does_not_write_through_a_link(
     workspace: Path, kds_call: Run, tmp_path: Path, link: str, option: tuple[str, ...]
@@ -151,5 +94,5 @@ def test_an_export_does_not_write_through_a_link(
     Path(link).symlink_to(target)
     before = [(path, path.read_text()) for path in elsewhere.iterdir()]
     to = "made/out" if link.startswith("made") else "out"
-    refused(kds_call("export", "skills", "--to", to, *option), f"{workspace / link}: is a link")
+    refused(kds_call("export", "plugin", "--to", to, *option), f"{workspace / link}: is a link")
     assert [(path, path.read_text()) for path in elsewhere.iterdir()] == before

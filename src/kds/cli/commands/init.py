@@ -24,11 +24,10 @@ from kds.cli.guard import Refusal
 from kds.cli.output import say
 from kds.cli.terminal import for_people, slow
 from kds.clients.apply import PlannedFile, RecordStore, carry_out, plan_undo, undo
-from kds.clients.generated import Kind, export, generate
+from kds.clients.generated import export, plugin_files
 from kds.clients.plan import Plan, Wish, plan_install, watches_tools
 from kds.clients.project import Project, repository_of
 from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client, find_programs
-from kds.router.prompts.library import PromptLibrary
 from kds.transcripts.catalogue import AssistantMemory
 
 _QUESTION: Final = (
@@ -210,21 +209,17 @@ def _diff(file: PlannedFile) -> str:
     return "".join(line if line.endswith("\n") else line + no_end for line in lines)
 
 
-@base.command("kds export skills --to .claude/skills --claude", name="export")
-@click.argument("kind", type=click.Choice(["skills", "prompts", "plugin"]))
+@base.command("kds export plugin --to kds-plugin", name="export")
+@click.argument("kind", type=click.Choice(["plugin"]), default="plugin")
 @base.option("--to DIR", "The folder to write into.", to="folder", required=True,
              type=click.Path(path_type=Path, file_okay=False))  # fmt: skip
-@base.flag("--claude", "Of skills: use what Claude Code has beyond the others.")
 @base.flag("--force", "Also overwrite files that KDS did not write.")
-def export_(*, kind: Kind, folder: Path, claude: bool, force: bool, workspace: Workspace) -> None:
-    """Write the prompts, your own included, as skills, prompt files or a plugin for Claude Code.
+def export_(*, kind: str, folder: Path, force: bool, workspace: Workspace) -> None:
+    """Write KDS as a plugin for Claude Code: the hook, the MCP server and the skill `kds`.
 
     Files that KDS did not write, or that were changed since, stay unless you say --force.
     """
-    library = PromptLibrary.load(workspace.prompts_dir)
-    with slow("rendering the prompts"):
-        made = generate(kind, library, for_claude=claude)
-    found = export(made, folder, Project.of(workspace).folder, force=force)
+    found = export(plugin_files(), folder, Project.of(workspace).folder, force=force)
     written = [path for path, state in found if state != "current"]
     files = [{"path": path, "state": state} for path, state in found]
     told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
