@@ -23,6 +23,7 @@ from kds.router.references.scene import (
     Found,
     Scene,
     Span,
+    covered,
     cued,
     inserted,
     is_new,
@@ -50,15 +51,27 @@ def find_implicit(scene: Scene, rule: Rule) -> Iterator[Found]:
     lacks, preposition, role = _LACKING[rule.signal.kind]
     for mention in scene.mentions:
         choice = _owner(scene, rule, mention, role) if lacks(scene, rule, mention) else None
-        new = choice is not None and is_new(scene, choice.mention)
-        if choice is None or (rule.signal.kind == "part" and rule.signal.determiners and not new):
-            continue  # only what is being built gets such a part
+        if choice is None or (
+            _takes_any(rule) and not _is_piece(scene, rule, mention, choice.mention)
+        ):
+            continue
         inside = role == "obj" and mention.verb in _CONTAINING
         preposition = "in" if inside else rule.render.preposition or preposition
         end = _end_of(scene, mention) if rule.signal.kind == "part" else mention.end
         found = inserted(scene, rule, end, choice, preposition)
         constraint = rule.signal.kind == "constraint"
         yield replace(found, focus=_merged(choice.mention, mention)) if constraint else found
+
+
+def _takes_any(rule: Rule) -> bool:
+    """Whether any noun without a label may be such a part, for what is being built alone."""
+    return rule.signal.kind == "part" and bool(rule.signal.determiners)
+
+
+def _is_piece(scene: Scene, rule: Rule, part: Mention, owner: Mention) -> bool:
+    """Whether such a part is asked for of what is being built, and is not another thing to build."""
+    apart = part.head == owner.head or covered(rule, part.text, 0, len(part.text))
+    return part.mood == "imperative" and is_new(scene, owner) and not apart
 
 
 def _end_of(scene: Scene, mention: Mention) -> int:
@@ -94,10 +107,11 @@ def _owner(scene: Scene, rule: Rule, part: Mention, role: Role) -> Choice | None
         owned = owned and not mention.brought_up  # "a line chart of weekly signups"
         return not (alike or owned or mention.parts or mention.person)
 
-    things = scene.discourse.mentions() if rule.signal.kind == "constraint" else ()
+    piece = _takes_any(rule) and not part.label
+    things = scene.discourse.mentions() if piece or rule.signal.kind == "constraint" else ()
     built = [m for m in things if among(m) and is_new(scene, m)]
     need = replace(scene.need_at(part.start, rule.antecedent, role=role), verb="", complement="")
-    return scene.chosen(need, rule.antecedent, (lambda m: m in built) if built else among)
+    return scene.chosen(need, rule.antecedent, (lambda m: m in built) if built or piece else among)
 
 
 def _is_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
@@ -119,7 +133,8 @@ def _is_part(scene: Scene, rule: Rule, mention: Mention) -> bool:
     """ "Add a pulse animation"; not "to the header", "below it", "there"."""
     adding = scene.pos(mention.start - 1) == "VERB" and mention.role == "obj"
     determiners = rule.signal.determiners or {"a", "an", "some", ""}
-    part = mention.head in rule.signal.nouns and mention.determiner in determiners
+    named = (_takes_any(rule) and not mention.label) or mention.head in rule.signal.nouns
+    part = named and mention.determiner in determiners and scene.pos(mention.start) != "NUM"
     joined = mention.parts or mention.grouped
     if not (adding and part and mention.verb in rule.signal.verbs) or joined:
         return False
