@@ -180,8 +180,10 @@ def _coordinate(words: Sequence[Word], phrases: list[Phrase]) -> None:
     group = lead = -1
     for k in range(1, len(phrases)):
         before, phrase = phrases[k - 1], phrases[k]
-        if not _joined(words, before, phrase):
-            continue
+        host = phrases[k - 2].determiner if k > 1 and phrases[k - 2].end == before.start - 1 else ""
+        anew = before.prep and not before.determiner and host in {"a", "an"} & {phrase.determiner}
+        if anew or not _joined(words, before, phrase):
+            continue  # "a knob for feedback and a knob for mix"
         if before.group < 0:
             group, lead = group + 1, k - 1
             phrases[lead] = replace(before, group=group)

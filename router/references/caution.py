@@ -33,6 +33,8 @@ _PUTTING_RIGHT: Final = re.compile(
     r"\b(?:i|we) mean(?:t)?\b|^\W*(?:no|nope|nah|not)\b.*\b(?:not|instead|rather|but)\b", re.I
 )
 _CREATING: Final = words("verbs", "creating") | {"make"}
+_BESIDE: Final = 2
+"""Words from "a test" to "the parser" of "a test for the parser"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def _is_by_product(case: _Case) -> bool:
     if mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
         return False
     said = case.scene.discourse.moments[mention.turn].mentions
-    return any(m.start >= mention.end and m.prep for m in said) and not case.preferred
+    of = any(0 < m.start - mention.end <= _BESIDE and m.prep for m in said)
+    return of and not case.preferred
 
 
 def _is_only_asked_about(case: _Case) -> bool:

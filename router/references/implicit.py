@@ -226,7 +226,8 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
     if match is None or not scene.discourse or any(w.pos in _CLAUSAL for w in scene.words):
         return
     (start, end), new = match.span("new"), match["new"].strip()
-    governed = next((w.lower for w in scene.words if w.start == start and w.pos == "ADP"), "")
+    opening = next((w for w in scene.words if w.start == start), None)
+    governed = opening.lower if opening is not None and opening.pos == "ADP" else ""
     article = re.match(r"(?:an?|the)\s", new, re.IGNORECASE)
     old = re.escape(_ARTICLE.sub("", match["old"].strip(" .!")))
     if not old:
@@ -248,7 +249,10 @@ def find_contrasts(scene: Scene, rule: Rule) -> Iterator[Found]:
             done = next((m.text for m in moment.mentions if m.role == "obj"), bare_text(new))
             yield rewritten(scene, rule, made + rest, done, (start, end))
         return
-    if not governed:
+    quality = (
+        opening is not None and opening.pos == "ADJ" and opening.i not in scene.analysis.phrase_at
+    )
+    if not (governed or quality):
         need = replace(scene.need_at(0, rule.antecedent, role="obj"), mood="imperative")
         known = {m.head for m in scene.mentions}
         choice = scene.chosen(need, rule.antecedent, lambda m: not (m.person or m.head in known))

@@ -84,7 +84,9 @@ def _resolve(scene: Scene, rule: Rule, i: int, used: frozenset[str]) -> Found:
         return Found(None, (), abstained(scene, word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice):
         return Found(None, (), f"'{word.text}' is left: {against} ({rule.id})", left=word.text)
-    target, sole = definite(choice.mention), scene.is_alone(choice)
+    # "How much does a gateway cost? / Drop it": that one
+    known = replace(choice.mention, topic=False) if scene.is_commanded(i) else choice.mention
+    target, sole = definite(known), scene.is_alone(choice)
     text = possessive(target) if word.lower in _POSSESSIVE_PRONOUNS or _is_owned(word) else target
     found = written(scene, rule, (word.start, word.end), text, choice=choice, sole=sole)
     return replace(found, edits=_agreeing(scene, i, in_place_of(word.text, text), choice.mention))

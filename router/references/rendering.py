@@ -2,10 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from kds.router.discourse.mentions import Mention
 from kds.router.language import closed_class as cc
+from kds.router.language.lexicon import readings
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
 _QUANTIFIERS: Final = frozenset({"both", "all", "each", "either", "neither"})
@@ -19,12 +22,27 @@ def definite(mention: Mention) -> str:
     "caching") and get the article when they are countable things written tersely.
     """
     if mention.parts:
+        if _shares_noun(mention.parts):
+            return f"the {mention.text}"
         *others, last = [definite(part) for part in mention.parts]
         return f"{', '.join(others)} {mention.conjunction} {last}"
     article = _article(mention)
     named = bare(mention)
     text = f"{named} called {mention.name}" if mention.called else named
     return f"{article} {text}" if article else text
+
+
+def _shares_noun(parts: Sequence[Mention]) -> bool:
+    """ "plus and minus buttons", "two public and two private subnets": the last noun is of all."""
+    *others, last = parts
+    words = [bare(replace(part, number="pl")) for part in others]
+    single = not any(
+        part.determiner or " " in word for part, word in zip(others, words, strict=True)
+    )
+    quality = any(readings(word).adjective or word in cc.PREPOSITIONS for word in words)
+    return (
+        single and quality and last.number == "pl" and bool(last.modifiers) and not last.determiner
+    )
 
 
 def _article(mention: Mention) -> str:
