@@ -195,8 +195,8 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     moment, age = discourse.moments[mention.turn], discourse.age(mention)
     weight = max(ROLE[mention.role], ROLE["subj"] * mention.topic)
     weight *= _form(mention) * _agreement(mention, need)
-    # questions go on with the topic of the talk, until it changes
-    if mention.topic and need.mood != "imperative":
+    # questions go on with the topic of the talk, until it changes, or a command is about another
+    if mention.topic and need.mood != "imperative" and not _is_left(mention, need, discourse):
         changed = {
             other.turn
             for other in discourse.topics()
@@ -209,7 +209,13 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
         weight *= need.decay**age
     if need.slot == "thing" and mention.mood == "question" and _is_dealt_with(mention, discourse):
         weight *= DEALT_WITH
-    if need.mood == "imperative" and mention.mood == "question" and _is_built(discourse):
+    sole = not age and len(moment.mentions) == 1  # "Is the changelog generated?"
+    if (
+        need.mood == "imperative"
+        and mention.mood == "question"
+        and not sole
+        and _is_built(discourse)
+    ):
         weight *= QUESTIONED
     verb = need.verb.partition(" ")[0]
     if need.role == mention.role == "subj" and verb == mention.verb not in {"", "be", "do"}:
@@ -219,6 +225,18 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     if knowledge.prefers(need.verb, need.complement, mention):
         weight *= PREFERRED
     return weight * FOCUS if moment.focus == mention else weight
+
+
+def _is_left(topic: Mention, need: Need, discourse: Discourse) -> bool:
+    """Whether something else was acted on since."""
+    return any(
+        other.turn > topic.turn
+        and other.role == "obj"
+        and other.mood == "imperative"
+        and not (other.reply or other.same_thing(topic))
+        and _agreement(other, need) >= 1.0
+        for other in discourse.mentions()
+    )
 
 
 def _is_built(discourse: Discourse) -> bool:

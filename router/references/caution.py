@@ -102,6 +102,8 @@ def _is_only_asked_about(case: _Case) -> bool:
     what is being built, and not with what a question names."""
     scene, known = case.scene, [*case.known()]
     said = scene.discourse.moments
+    # "Where do we keep the secret? / Move it to the vault"
+    sole = len(known) == len(said[-1].mentions) == 1 and known[0].turn == len(said) - 1
     means = all(m.prep and m.determiner in {"a", "an"} for m in known)
     built = scene.is_commanded(case.i) and any(
         (m.brought_up or (m.role == "obj" and m.verb in _CREATING)) and m.mood != "question"
@@ -109,7 +111,7 @@ def _is_only_asked_about(case: _Case) -> bool:
         if m.number == case.chosen.number
     )
     asked = all(m.mood == "question" and "?" in said[m.turn].expanded for m in known)
-    return asked and (means or built)
+    return asked and (means or (built and not sole))
 
 
 def _judges_a_deed(case: _Case) -> bool:

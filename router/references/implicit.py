@@ -69,7 +69,7 @@ def _takes_any(rule: Rule) -> bool:
 
 
 def _is_piece(scene: Scene, rule: Rule, part: Mention, owner: Mention) -> bool:
-    """Whether such a part is asked for of what is being built, and is not another thing to build."""
+    """Whether what is being built is asked to get such a part, and not another thing to build."""
     apart = part.head == owner.head or covered(rule, part.text, 0, len(part.text))
     return part.mood == "imperative" and is_new(scene, owner) and not apart
 

@@ -244,7 +244,10 @@ def choose(
     something newer (``among`` what can be meant): abstain."""
     if not candidates:
         return None
-    best, lead = candidates[0], margin(candidates)
+    best = candidates[0]
+    # "Its text is too harsh / soften it": the dialog is no rival of the dialog's text
+    candidates = [c for c in candidates if not best.mention.text.startswith(f"{c.mention.text}'s ")]
+    lead = margin(candidates)
     if best.score < need.min_score or lead < need.min_margin or scene.newer(best.mention, among):
         return None
     rivals = (one.mention for one in candidates[1:] if one.score > FAINT * best.score)
