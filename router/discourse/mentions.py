@@ -25,6 +25,8 @@ SHORT: Final = 3
 are as often the name of a thing."""
 
 _ROLE_ENDINGS: Final = ("ee", "ist", "ant", "ian", "holder", "woman", "person")
+POSSIBLY: Final = 0.5
+"""The agency of what ends in -er: a server, or somebody who serves."""
 _DOING_ENDINGS: Final = ("er", "or")
 _ACTING_LABELS: Final = frozenset({"PARTY", "ROLE", "GROUP", "PERSON"})
 _COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
@@ -147,7 +149,7 @@ def agency(mention: Mention) -> float:
     if head.endswith(_ROLE_ENDINGS) and len(head) > 5 and not head.endswith("list"):
         return 1.0
     capital = mention.head_text[:1].isupper()
-    return (1.0 if capital else 0.5) if head.endswith(_DOING_ENDINGS) else 0.0
+    return (1.0 if capital else POSSIBLY) if head.endswith(_DOING_ENDINGS) else 0.0
 
 
 def acts(mention: Mention) -> bool:

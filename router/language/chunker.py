@@ -150,7 +150,8 @@ def _role(
     first = next(j for j in range(clause.start, start) if words[j].pos in {"VERB", "AUX"})
     between = any(words[j].pos in _HEADS | {"PRON", "ADJ"} for j in range(first + 1, start))
     asked = clause.mood == "question" and not between
-    return ("subj" if asked else "none"), "", governor
+    exists = first > clause.start and words[first - 1].lower == "there" and not between
+    return ("subj" if asked or exists else "none"), "", governor
 
 
 def _possessors(words: Sequence[Word], phrases: list[Phrase]) -> list[Phrase]:

@@ -152,6 +152,10 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     if _has_own_value(moment, named):
         return
     prep, analysis = fragment.prep, moment.analysis
+    if not alike and same and prep == "for" and (old := _modifier_like(moment, named)):
+        text = f"{analysis.text[: old.start]}{bare_text(named.text)}{analysis.text[old.end :]}"
+        yield _whole(scene, rule, fragment, text)
+        return
     during = prep == "for" and fragment.mention is not None and is_time(fragment.mention)
     bare_for = scene.lower(0) == "for" and not _EXPLICIT.search(scene.analysis.text)
     if bare_for and not during:
@@ -172,6 +176,23 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     done = next((m.text for m in moment.mentions if m.role == "obj"), "")
     if not borrows_pronoun(text, scene.analysis.text):
         yield _whole(scene, rule, fragment, text, done)
+
+
+def _modifier_like(moment: Moment, fragment: Fragment) -> Word | None:
+    """The noun before a noun that the fragment is like: "Google" of "Add Google login to the app",
+    for Apple; "sidebar" of "the sidebar font", for the footer.
+    """
+    named, words = fragment.mention, moment.analysis.words
+    if named is None or named.modifiers or named.number == "pl":
+        return None
+    for mention in moment.mentions:
+        for word in words[mention.start : mention.end - 1] if not mention.parts else ():
+            both = {word.pos, "PROPN" if named.is_name else "NOUN"}
+            label = moment.analysis.label(word.i, word.i + 1)
+            alike = (label and label == fragment.label) or _is_near(word.text, named.text)
+            if both == {"PROPN"} or (both == {"NOUN"} and alike):
+                return word
+    return None
 
 
 def _slot_in(moment: Moment, fragment: Fragment) -> tuple[Fragment, Slot | None, bool]:
@@ -324,6 +345,9 @@ def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """
     question, match = last_question(scene.discourse), cued(rule, scene.analysis.text, at_start=True)
     asked = (match.groupdict().get("ask") or "").strip() if match is not None else ""
+    if match is not None and not asked and (trouble := _stated(scene)):
+        text = f"{scene.analysis.text.rstrip(' .!?')} {_lower(trouble)}"
+        yield rewritten(scene, rule, text, trouble)
     if question is None or match is None or not asked:
         return
     first = asked.lower().split(" ")[0]
@@ -342,6 +366,16 @@ def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if question.subject_text.lower() != "there":  # "Is there a penalty?" + "How much?"
         degree = match.groupdict().get("degree") or ""  # "why so early"
         yield rewritten(scene, rule, f"{text} {degree}".strip() + "?", question.about)
+
+
+def _stated(scene: Scene) -> str:
+    """What the last message tells, with no reply behind it: "The import writes rows twice"."""
+    if not scene.discourse or scene.reply:
+        return ""
+    last = scene.discourse.last
+    told = [c.mood for c in last.analysis.clauses if not c.subordinate] == ["statement"]
+    text = last.expanded.rstrip(" .!")
+    return text if told and "?" not in text and not borrows_pronoun(text, "") else ""
 
 
 def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -295,8 +295,8 @@ def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
         return
     need = scene.need_at(0, base, role="obj")
     need = replace(need, verb="make", complement=quality, mood="imperative")
-    choice = scene.chosen(need, base, lambda m: not m.person)
-    if choice is not None and scene.is_alone(choice) and is_new(scene, choice.mention):
+    choice = scene.chosen(need, base, lambda m: not m.person and is_new(scene, m))
+    if choice is not None and scene.is_alone(choice):
         made = f"make {definite(choice.mention)} {text[start].lower()}{text[start + 1 : end]}"
         yield written(scene, rule, (start, end), made, choice=choice, sole=True, implicit=True)
 

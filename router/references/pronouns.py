@@ -5,7 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit
-from kds.router.discourse.mentions import Mention, acts, is_individual, is_somebody, is_time
+from kds.router.discourse.mentions import (
+    POSSIBLY,
+    Mention,
+    acts,
+    agency,
+    is_individual,
+    is_somebody,
+    is_time,
+)
 from kds.router.discourse.salience import WHEN, Candidate, Need
 from kds.router.english import words
 from kds.router.language import closed_class as cc
@@ -120,6 +128,8 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need, used: frozenset[str]) ->
 
     pool = scene.candidates(need, rule.antecedent, among)
     several = [c for c in pool if c.mention.number == "pl"]
+    if need.number == "pl" and any(scene.discourse.age(c.mention) <= 1 for c in several):
+        pool = [c for c in pool if c.mention.number == "pl" or agency(c.mention) != POSSIBLY]
     people = any(acts(c.mention) and scene.discourse.age(c.mention) <= 1 for c in several)
     if need.number != "pl" or not people:
         return pool
