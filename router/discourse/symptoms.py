@@ -94,7 +94,7 @@ def _opens(word: Word) -> bool:
 def _asks(part: Part) -> bool:
     """Commands and questions: "hide the footer", "what is a deadlock", "isnt there a way"."""
     first, after = part[0], part[1] if len(part) > 1 else None
-    if first.lower in (cc.WH - {"when"}) | {"do", "let"}:
+    if first.lower in (cc.WH - {"when"}) | {"do", "let", "be"}:
         return True
     if first.lower in cc.MODALS | cc.FINITE_AUX:
         behind = part[2] if after and after.lower in _DENYING and len(part) > 2 else after
