@@ -163,11 +163,11 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     if not (alike or during or _adds(scene, moment, slot, named)):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
     placed = any(m.prep for m in moment.mentions)
-    if prep == "for" and slot is None and placed and not during:
-        return  # "Add Google login to the app", "same for Apple": not the app for Apple
+    if slot is None and (not prep or (prep == "for" and placed and not during)):
+        return  # "--json flag too"; "Add Google login to the app", "same for Apple"
     if slot is None or during or (not alike and prep not in {"", "for"}):
         # "do that on a branch" says where, it does not replace what
-        text = f"{analysis.text.rstrip(' .!')} {prep or 'for'} {fragment.text}"
+        text = f"{analysis.text.rstrip(' .!')} {prep} {fragment.text}"
     elif alike or _is_near(analysis.text[slot.start : slot.end], named.text):
         text = substitute(analysis, slot, named)
     else:

@@ -18,7 +18,7 @@ _SHAPED: Final = re.compile(r"(?:^|\s)[-@.]|[/_`]|\w\.\w")
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 """Places in a list; the last is told from its end."""
 
-_EACH_OR_A: Final = frozenset({"each", "every", "a", "an"})
+_EACH_OR_A: Final = frozenset({"each", "every", "no", "a", "an"})
 _OF_SEVERAL: Final = {*ORDINALS, *"middle left right top bottom upper lower other".split()}
 _INDEFINITE: Final = frozenset({"a", "an", "any", "another", "no", ""})
 """Determiners of what there may be one more of: "does it have an icon?", "add one"."""
@@ -154,7 +154,7 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     counted = said[:1] == ["the"] and any(w in _OF_SEVERAL for w in said)
     clause = scene.clause(i).start
     own = (m for m in scene.mentions if m.end <= start and m.determiner in _EACH_OR_A)
-    if any(m.determiner in {"each", "every"} or m.end <= clause for m in own):
+    if any(m.determiner in {"each", "every", "no"} or m.end <= clause for m in own):
         return None  # "validate each step before the next one opens"
     pool = scene.candidates(
         scene.need_at(i, base),

@@ -128,12 +128,18 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need, used: frozenset[str]) ->
 
     pool = scene.candidates(need, rule.antecedent, among)
     several = [c for c in pool if c.mention.number == "pl"]
-    if need.number == "pl" and any(scene.discourse.age(c.mention) <= 1 for c in several):
-        pool = [c for c in pool if c.mention.number == "pl" or agency(c.mention) != POSSIBLY]
+    lately = any(scene.discourse.age(c.mention) <= 1 for c in several)
+    if need.number == "pl" and lately:  # buttons, and not the stepper that has them
+        pool = [c for c in pool if c.mention.number == "pl" or not _is_thing(c.mention)]
     people = any(acts(c.mention) and scene.discourse.age(c.mention) <= 1 for c in several)
     if need.number != "pl" or not people:
         return pool
     return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
+
+
+def _is_thing(mention: Mention) -> bool:
+    """A slider or a parser: it ends as somebody would, and has a label."""
+    return bool(mention.label) and agency(mention) == POSSIBLY
 
 
 def _agrees(mention: Mention, rule: Rule) -> bool:
