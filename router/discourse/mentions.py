@@ -270,7 +270,7 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     opens = first.i == 0 or analysis.words[first.i - 1].text in {".", "!", "?"}
     if not opens or first.pos == "PROPN" or not first.text[1:].islower():
         return text
-    plain = phrase.end - phrase.core > 1 or first.lower in forms()
+    plain = phrase.end - phrase.core > 1 or readings(first.lower).known
     return text[0].lower() + text[1:] if plain else text
 
 

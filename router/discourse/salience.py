@@ -66,6 +66,9 @@ VALUE: Final = 0.25
 QUESTIONED: Final = 0.65
 """Things only asked about, when the message is a command: commands go on with what is built."""
 
+REFINED: Final = 0.7
+"""A part that was added since, in a question: it is about what is being built."""
+
 FITS: Final = 3.2
 """Somebody where an actor is asked for: more than the topic counts, since questions are mostly
 about the thing, and it is not the thing that has, pays and decides."""
@@ -209,6 +212,8 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
         weight *= need.decay**age
     if need.slot == "thing" and mention.mood == "question" and _is_dealt_with(mention, discourse):
         weight *= DEALT_WITH
+    if need.mood == "question" and _is_refined(mention, need, discourse):
+        weight *= REFINED
     sole = not age and len(moment.mentions) == 1  # "Is the changelog generated?"
     if (
         need.mood == "imperative"
@@ -234,6 +239,18 @@ def _is_left(topic: Mention, need: Need, discourse: Discourse) -> bool:
         and other.role == "obj"
         and other.mood == "imperative"
         and not (other.reply or other.same_thing(topic))
+        and _agreement(other, need) >= 1.0
+        for other in discourse.mentions()
+    )
+
+
+def _is_refined(mention: Mention, need: Need, discourse: Discourse) -> bool:
+    """Whether a command about it went on with what was being built: "add a short fade-in"."""
+    told = mention.role == "obj" and mention.mood == "imperative" and not mention.reply
+    return told and any(
+        other.turn < mention.turn
+        and other.brought_up
+        and not other.same_thing(mention)
         and _agreement(other, need) >= 1.0
         for other in discourse.mentions()
     )

@@ -122,7 +122,8 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need, used: frozenset[str]) ->
     def among(mention: Mention) -> bool:
         other = any(mention.same_thing(one) for one in beside)
         other = other or (mention.text in used and not _points_at(rule))
-        return not (other or mention.prep in WHEN) and not (
+        manner = mention.prep == "by" and not (mention.determiner or mention.is_name)
+        return not (other or manner or mention.prep in WHEN) and not (
             rule.antecedent.person and mention.determiner and not acts(mention)
         )
 
