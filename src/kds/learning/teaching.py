@@ -50,25 +50,17 @@ class LearningError(MessageError):
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A message as it is learned now; ``redacted`` when a secret in it was marked.
+    """What was taught, as it is learned now; ``redacted`` when a secret in it was marked.
 
-    ``new`` unless it was learned before. ``instead_of`` is the intent that it was taught before,
-    "" if none.
+    ``new`` unless it was learned before. ``instead_of`` is the intent that a message was taught
+    before, "" if none.
     """
 
-    example: LearnedExample
+    learned: Learned
     new: bool
-    redacted: bool
+    redacted: bool = False
     instead_of: str = ""
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TaughtReference:
-    """What a description means now; ``new`` unless it did before."""
-
-    reference: LearnedReference
-    new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +118,34 @@ def known_in(config: Config, library: PromptLibrary) -> Known:
 def teach(
     workspace: Workspace,
     message: str,
-    intent: str,
+    intent: str | None = None,
     *,
+    means: str | None = None,
     force: bool = False,
     environ: Mapping[str, str] = os.environ,
 ) -> Taught:
-    """Let ``message`` be an example of ``intent`` from now on, for messages like it too.
+    """Let ``message`` be an example of ``intent`` from now on, for messages like it too; or, where
+    it is a description ("the button"), mean a thing ("FAB button") that was mentioned.
 
     It counts at once, in a running service as well, until `Learning.undo` takes it back. Its
-    secrets are marked before anything is stored.
+    secrets are marked before anything is stored. Of several things that were taught for a
+    description, the one taught last counts first.
 
-    Raises LearningError when learning is off, when the message cannot be an example, or was taught
+    Raises LearningError when learning is off, when the message cannot be learned, or was taught
     as another intent (``force`` replaces that); DispatchError for an unknown intent, MessageError
     for an empty message, WorkspaceError and StoreError when nothing can be kept there.
     """
-    learning = _opened(workspace, environ)
+    if not workspace.root.is_dir():
+        hint = "make it, or name another one"
+        raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
+    learning = Learning(workspace, environ=environ)
+    if (means is None) == (intent is None):
+        hint = "kds prompts list shows the intents"
+        raise MessageError("name an INTENT, or what it means (--means THING)", hint=hint)
+    if means is not None:
+        return _teach_reference(learning, message, means)
     library = PromptLibrary.sound(workspace.prompts_dir)[0]
-    name = library.intent_named(intent)
+    name = library.intent_named(intent or "")
     text = storable(clean_message(message))
     plain = without_marks(text)
     if reason := unlearnable(plain):
@@ -169,22 +172,7 @@ def teach(
     return Taught(one, True, redacted, instead_of, before.warnings)
 
 
-def teach_reference(
-    workspace: Workspace,
-    description: str,
-    antecedent: str,
-    *,
-    environ: Mapping[str, str] = os.environ,
-) -> TaughtReference:
-    """Let ``description`` ("the button") mean ``antecedent`` ("FAB button") from now on.
-
-    It counts wherever the conversation has mentioned that thing, until `Learning.undo` takes it
-    back. Of several things that were taught for a description, the one taught last counts first.
-
-    Raises LearningError when learning is off, or for a description or thing that cannot be
-    learned; WorkspaceError and StoreError when nothing can be kept there.
-    """
-    learning = _opened(workspace, environ)
+def _teach_reference(learning: "Learning", description: str, antecedent: str) -> Taught:
     said, meant = one_line(description), without_article(one_line(antecedent))
     if reason := unteachable(said, meant):
         hint = "name a thing as it was mentioned: kds learn teach 'the button' --means 'FAB button'"
@@ -193,12 +181,12 @@ def teach_reference(
     one = LearnedReference(reference_id(said, meant), said, meant, YOU)
     known = [other for other in learning.references() if thing(other.text) == thing(said)]
     if known and known[-1].id == one.id:
-        return TaughtReference(known[-1], new=False)
+        return Taught(known[-1], new=False)
     if any(other.id == one.id for other in known):
         learning.undo(one.id)  # the one taught last is the last in the file
-    workspace.ensure()
+    learning.workspace.ensure()
     learning.take_in(one)
-    return TaughtReference(one, new=True)
+    return Taught(one, new=True)
 
 
 def offer(event: LearningEvent) -> str:
@@ -310,13 +298,6 @@ class Learning:
             if event.kind in ("accepted", "adopted", "meant") and event.id in present:
                 return self.undo(event.id)
         raise LearningError("there is nothing to undo", hint=LIST)
-
-
-def _opened(workspace: Workspace, environ: Mapping[str, str]) -> Learning:
-    if not workspace.root.is_dir():
-        hint = "make it, or name another one"
-        raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
-    return Learning(workspace, environ=environ)
 
 
 def _event(now: datetime, one: Learned) -> LearningEvent:

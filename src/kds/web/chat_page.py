@@ -374,10 +374,10 @@ async def learn(context: RequestContext) -> Response:
     message, intent = context.text("message"), context.text("intent")
     teaches = partial(teach, context.served.workspace, message, intent, force=True)
     taught = await asyncio.to_thread(teaches)
-    one, said = taught.example, "Learned" if taught.new else "Learned before"
+    one, said = taught.learned, "Learned" if taught.new else "Learned before"
     instead = f", no longer {taught.instead_of}" if taught.instead_of else ""
     secret = "; the secret in it is not kept" if taught.redacted else ""
-    note = f"{said}: “{one.text}” is {one.intent}{instead}{secret}."
+    note = f"{said}: {one.told}{instead}{secret}."
     return _told(context, _undone(context, note, one.id))
 
 

@@ -9,7 +9,7 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.files import LockedText
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning import Learning, LearningError, teach, teach_reference
+from kds.learning import Learning, LearningError, teach
 from kds.router.references.taught import TAUGHT
 
 DASHBOARD = "give the dashboard some love"
@@ -30,10 +30,10 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     assert intent_of(DASHBOARD, place) != "PLAN"
     done = teach(place, DASHBOARD, "plan")
     assert (done.new, done.redacted, done.warnings) == (True, False, ())
-    assert (done.example.text, done.example.intent) == (DASHBOARD, "PLAN")
+    assert (done.learned.text, done.learned.intent) == (DASHBOARD, "PLAN")
     assert intent_of(DASHBOARD, place) == "PLAN"
     assert intent_of("can you give the dashboard some love?", place) == "PLAN"
-    Learning(place).undo(done.example.id)
+    Learning(place).undo(done.learned.id)
     assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
     monkeypatch.setenv("KDS_LEARNING", "off")
@@ -92,14 +92,14 @@ def test_what_a_description_means_counts_at_once_and_is_taken_back_byte_for_byte
 ) -> None:
     before = said(place, *BUTTONS, RED)
     assert before.expanded == "Make the cancel button red"
-    done = teach_reference(place, "the  button", "The save button")
-    assert (done.new, done.reference.told) == (True, "'the button' means 'save button'")
+    done = teach(place, "the  button", means="The save button")
+    assert (done.new, done.learned.told) == (True, "'the button' means 'save button'")
     turn = said(place, *BUTTONS, RED)
     assert (turn.expanded, turn.context_ref) == ("Make the save button red", "save button")
     assert [one.rule for one in turn.references] == [TAUGHT]
     assert [one.probability for one in turn.proposals] == [1.0]
-    assert any(f"kds learn undo {done.reference.id}" in note for note in turn.why)
-    assert Learning(place).undo(done.reference.id[:6]).told == done.reference.told
+    assert any(f"kds learn undo {done.learned.id}" in note for note in turn.why)
+    assert Learning(place).undo(done.learned.id[:6]).told == done.learned.told
     assert learned.read() is None
     assert said(place, *BUTTONS, RED).expanded == before.expanded
 
@@ -109,12 +109,9 @@ def test_a_description_that_cannot_be_learned_is_refused_and_not_stored(
 ) -> None:
     for description, antecedent in (("it", "button"), ("the token", TOKEN), (f"the {TOKEN}", "x")):
         with pytest.raises(LearningError) as refused:
-            teach_reference(place, description, antecedent)
+            teach(place, description, means=antecedent)
         assert TOKEN not in str(refused.value)
     assert kept() == (None, None)
+    nowhere = Workspace.find(environ={"KDS_HOME": str(place.root / "none")})
     with pytest.raises(WorkspaceError, match="no such folder"):
-        teach_reference(
-            Workspace.find(environ={"KDS_HOME": str(place.root / "none")}),
-            "the button",
-            "save button",
-        )
+        teach(nowhere, "the button", means="save button")

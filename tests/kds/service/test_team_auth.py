@@ -244,7 +244,7 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     with office.acting_as("bob"):
         assert Learning(place).examples() == ()
     with office.acting_as("ann"):
-        Learning(place).undo(done.example.id)
+        Learning(place).undo(done.learned.id)
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
 
 

@@ -15,7 +15,7 @@ from kds.cli.terminal import slow
 from kds.forget import KINDS, restore, survey
 from kds.forget import forget as forget_all
 from kds.learning import teaching
-from kds.learning.teaching import LearnedSoFar, Learning, Taught, TaughtReference, offer
+from kds.learning.teaching import LearnedSoFar, Learning, Taught, offer
 from kds.service.service_client import team_of
 
 _LEARNED: Final = "/learned"
@@ -67,34 +67,19 @@ def teach(
 
     A description ('the button') counts in conversations that have mentioned the thing.
     """
-    team = team_of(workspace)
-    learned: Learned
-    more: dict[str, Any] = {}
-    instead, secret = "", None
-    if means is not None and intent is None:
-        asked: dict[str, Any] = {"message": message, "means": means}
-        if team:
-            told = team.ask("POST", _LEARNED, TaughtReference, asked)
-        else:
-            told = teaching.teach_reference(workspace, message, means)
-        learned, new = told.reference, told.new
-    elif means is None and intent is not None:
-        asked = {"message": message, "intent": intent, "force": force}
-        if team:
-            done = team.ask("POST", _LEARNED, Taught, asked)
-        else:
-            done = teaching.teach(workspace, message, intent, force=force)
-        learned, new = done.example, done.new
-        pass_on(done.warnings)
-        instead = f", no longer {done.instead_of}" if done.instead_of else ""
-        secret = "the secret in it is not kept" if done.redacted else None
-        place = str(team) if team else str(Learning(workspace).file.text)
-        more = fields(done, "redacted instead_of") | {"file": place}
+    if (team := team_of(workspace)) is not None:
+        asked = {"message": message, "intent": intent, "means": means, "force": force}
+        done = team.ask("POST", _LEARNED, Taught, asked)
     else:
-        raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
-    undo, what = f"kds learn undo {learned.id}", "learned" if new else "learned before"
-    said = f"{what}: {learned.told}{instead}; {undo} takes it back"
-    say(asdict(learned) | {"new": new, "undo": undo} | more, said, secret)
+        done = teaching.teach(workspace, message, intent, means=means, force=force)
+    pass_on(done.warnings)
+    undo, what = f"kds learn undo {done.learned.id}", "learned" if done.new else "learned before"
+    instead = f", no longer {done.instead_of}" if done.instead_of else ""
+    say(
+        asdict(done.learned) | fields(done, "new redacted instead_of") | {"undo": undo},
+        f"{what}: {done.learned.told}{instead}; {undo} takes it back",
+        "the secret in it is not kept" if done.redacted else None,
+    )
 
 
 @base.command("kds learn undo 76b5b4ec", of=learn)

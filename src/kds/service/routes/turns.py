@@ -24,9 +24,7 @@ from kds.learning.teaching import (
     LearnedSoFar,
     Learning,
     Taught,
-    TaughtReference,
     teach,
-    teach_reference,
 )
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.requests import (
@@ -253,15 +251,10 @@ def list_learned(served: Served) -> LearnedSoFar:
 
 @learning.post("", status_code=201)
 @on_archivist
-def teach_this(served: Served, asked: TeachRequest) -> Taught | TaughtReference:
+def teach_this(served: Served, asked: TeachRequest) -> Taught:
     """Teach; it counts from the next message on."""
-    workspace, environ = served.workspace, served.environ
-    if (asked.means is None) == (asked.intent is None):
-        raise MessageError("give an intent, or what the message means", where="intent")
-    if asked.means is not None:
-        return teach_reference(workspace, asked.message, asked.means, environ=environ)
-    intent = asked.intent or ""
-    return teach(workspace, asked.message, intent, force=asked.force, environ=environ)
+    return teach(served.workspace, asked.message, asked.intent, means=asked.means,
+                 force=asked.force, environ=served.environ)  # fmt: skip
 
 
 @learning.delete("/{id}")
