@@ -46,6 +46,7 @@ from kds.activation.decision import (
 from kds.activation.discovery import entries_from
 from kds.activation.features import FEATURES, MEANING, Library, Prompt, StoredVectors, meaning
 from kds.activation.uses import Evidence, Use
+from kds.api.measures import calibration_error
 from kds.brain.encoder import Encoder
 from kds.brain.turn import Utterance
 
@@ -220,12 +221,7 @@ def _report(
     vetoed: np.ndarray, bars: dict[str, float],
 ) -> None:  # fmt: skip
     click.echo(f"top-1 {right[wanted].mean():.3f}, top-3 {three[wanted].mean():.3f}")
-    bins = np.minimum(9, (chance * 10).astype(int))
-    ece = sum(
-        (bins == b).sum() * abs(chance[bins == b].mean() - right[bins == b].mean())
-        for b in set(bins.tolist())
-    ) / len(bins)
-    click.echo(f"ECE {ece:.3f}")
+    click.echo(f"ECE {calibration_error([*zip(chance, right, strict=True)]):.3f}")
     for promise, bar in bars.items():
         said = (chance >= bar) & ~vetoed
         click.echo(

@@ -75,7 +75,7 @@ class Answer:
     text: str = ""
     question: str | None = None
     handoffs: tuple[Offer, ...] = ()
-    """Agents that may go on with the work; `Session.hand_over` takes the first, and so does
+    """Agents that may go on with the work; `Session.begin_hand_over` takes the first, and so does
     "go ahead" unless there is a `proposal`."""
     notes: tuple[str, ...] = ()
     halted: bool = False

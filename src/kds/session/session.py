@@ -28,7 +28,6 @@ from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import nearest
 from kds.router.prompts.library import PromptLibrary
 from kds.service.service_client import How, RouterClient
 from kds.session.exchange import Answer, Exchange, briefed
@@ -158,14 +157,6 @@ class Session:
         """
         return self.begin(message, agent=agent).pieces()
 
-    def hand_over(self, intent: str | None = None) -> Answer:
-        """Let the agent that was offered go on with the work, or the one of ``intent``.
-
-        Raises DispatchError when it was not offered.
-        """
-        pieces = self.begin_hand_over(intent).pieces()
-        return next(one for one in pieces if isinstance(one, Answer))
-
     def begin(self, message: str, *, agent: str | None = None, alone: bool = False) -> Exchange:
         """Route and log ``message``; its answer comes when the exchange is iterated over.
 
@@ -177,7 +168,11 @@ class Session:
         return self._begun(plan_message(self, clean_message(message), agent, halt))
 
     def begin_hand_over(self, intent: str | None = None) -> Exchange:
-        """As `hand_over`; the answer comes when the exchange is iterated over."""
+        """Let the agent that was offered go on with the work, or the one of ``intent``.
+
+        The answer comes when the exchange is iterated over. Raises DispatchError when it was not
+        offered.
+        """
         work = self._bound()
         offer = self.next_offer(work.offers, work.chain)
         if intent is not None:
@@ -352,8 +347,5 @@ def _resume(workspace: Workspace, memory: SessionMemory, name: str) -> str | Non
     if name == LAST:
         where = str(workspace.brain)
         raise StoreError("there is no last session", where=where, hint="begin one: kds chat")
-    titles = {one.title.casefold(): one.title for one in sessions}
-    if near := nearest(wanted, titles):
-        memory.tell(f"'{name}' is a new conversation; did you mean '{titles[near]}'?")
     memory.title, memory.session = name, memory.new_session()
     return memory.session or name

@@ -188,7 +188,7 @@ _REPLACEMENT: Final = re.compile(r"(?:did you mean|write) '?([^'?\n]{1,200}?)['?
 _NAMED: Final = re.compile(r"^(?:rule|the test of rule) (?:'[^'\n]*'|\d+):? ")
 _LEFT_OUT: Final = re.compile(r"'[^'\n]*'|\([^()\n]*\)|\d+")
 _BLOCK: Final = 200
-"""Lines of one entry that are looked through."""
+"""Lines that are looked through for a name that is unknown."""
 
 
 def shown(path: Path, root: Path) -> str:
@@ -219,24 +219,13 @@ def _finding(
 
 def _span(lines: Sequence[str], line: int, message: str) -> tuple[int, int, int] | None:
     """Line and columns of a word that ``message`` quotes; an unknown name may stand further on."""
-    block = [*_block(lines, line)] if message.startswith("unknown") else lines[line : line + 1]
+    count = _BLOCK if message.startswith("unknown") else 1
     for word in _QUOTED.findall(message)[::-1]:
         there = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-        for number, text in enumerate(block, start=line):
+        for number, text in enumerate(lines[line : line + count], start=line):
             if match := there.search(text):
                 return number, *match.span()
     return None
-
-
-def _block(lines: Sequence[str], line: int) -> Iterator[str]:
-    """The line and those below it that are indented further."""
-    depth = None
-    for text in lines[line : line + _BLOCK]:
-        indent = len(text) - len(text.lstrip())
-        if depth is not None and text.strip() and indent <= depth:
-            return
-        depth = indent if depth is None else depth
-        yield text
 
 
 def code_of(message: str) -> str:

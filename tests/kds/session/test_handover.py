@@ -51,10 +51,10 @@ def test_the_work_can_be_handed_over_by_call(chat: Chat) -> None:
     chat.model.play(Text(PLAN), Text("built"), Text("12 passed"))
     session = chat.open()
     session.ask(FAB)
-    assert agents(session.hand_over()) == ["code-executor"]
-    assert agents(session.hand_over("test")) == ["test-generator"]
+    assert agents([*session.begin_hand_over().pieces()][-1]) == ["code-executor"]
+    assert agents([*session.begin_hand_over("test").pieces()][-1]) == ["test-generator"]
     with pytest.raises(kds.DispatchError, match="PLAN was not offered"):
-        session.hand_over("PLAN")
+        session.begin_hand_over("PLAN")
 
 
 def test_what_is_left_of_a_message_is_taken_up_by_continue(chat: Chat) -> None:

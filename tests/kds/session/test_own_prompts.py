@@ -56,7 +56,7 @@ def test_a_chain_never_goes_in_a_circle(session: kds.Session) -> None:
     session.ask("go ahead")
     assert session.work.chain == ("PING", "PONG")
     with pytest.raises(kds.DispatchError, match="nobody has offered"):
-        session.hand_over()
+        session.begin_hand_over()
 
 
 def test_any_prompt_file_can_ask_first(session: kds.Session, model: FakeProvider) -> None:
