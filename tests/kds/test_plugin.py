@@ -60,15 +60,10 @@ def test_a_failure_shows_turn_expected_actual_and_why(pytester: pytest.Pytester)
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_right_dialogue_leaves_no_trace_and_an_option_turns_it_off(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_right_dialogue_leaves_no_trace(pytester: pytest.Pytester) -> None:
     _write(pytester, "dialogues/a.yaml", RIGHT)
     pytester.runpytest("--import-mode=importlib").assert_outcomes(passed=1)
     assert not (pytester.path / "kds-brain" / "conversation-context.jsonl").exists()
-    _write(pytester, "dialogues/a.yaml", WRONG)
-    pytester.makeini("[pytest]\nkds_dialogues = false\n")
-    pytester.runpytest().assert_outcomes()
 
 
 def test_a_file_that_does_not_load_or_a_prompt_of_the_named_workspace_is_told_without_a_trace(

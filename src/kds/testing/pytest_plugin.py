@@ -1,8 +1,7 @@
 """pytest plugin: every dialogue and every skill case in a test folder becomes a test.
 
 Collects `*.dialogue.yaml`, `.yml` and `.json`, every YAML file below a folder called `dialogues`,
-and `*.skills.yaml`, which `kds skills test` runs too. Two ini options: `kds_dialogues = false`
-turns it off, and `kds_workspace` names the folder whose prompts and rules are used (default: found
+and `*.skills.yaml`, which `kds skills test` runs too. The ini option `kds_workspace` names the folder whose prompts and rules are used (default: found
 from the root folder upwards). pytest loads the plugin in every run, so the code that reads and
 plays is imported late (0.2 s of CPU, 1 s with the router).
 """
@@ -28,8 +27,7 @@ Case = tuple[str, str, Callable[[], str]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the two ini options."""
-    parser.addini("kds_dialogues", "Collect KDS dialogue files.", type="bool", default=True)
+    """Declare the ini option."""
     parser.addini("kds_workspace", "Folder of the KDS workspace, relative to the root folder.")
 
 
@@ -37,8 +35,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "KdsFile |
     """Take the files that hold dialogues or skill cases."""
     # The cheap test of the suffix first: this is called for every file of a test folder.
     if file_path.suffix not in (".yaml", ".yml", ".json"):
-        return None
-    if not parent.config.getini("kds_dialogues"):
         return None
     if not file_path.name.endswith(SKILL_SUFFIXES):
         from kds.testing.dialogues import is_dialogue_file
