@@ -1,9 +1,10 @@
 """pytest plugin: every dialogue and every skill case in a test folder becomes a test.
 
 Collects `*.dialogue.yaml`, `.yml` and `.json`, every YAML file below a folder called `dialogues`,
-and `*.skills.yaml`, which `kds skills test` runs too. The ini option `kds_workspace` names the folder whose prompts and rules are used (default: found
-from the root folder upwards). pytest loads the plugin in every run, so the code that reads and
-plays is imported late (0.2 s of CPU, 1 s with the router).
+and `*.skills.yaml`, which `kds skills test` runs too. The ini option `kds_workspace` names
+the folder whose prompts and rules are used (default: found from the root folder upwards). pytest
+loads the plugin in every run, so the code that reads and plays is imported late (0.2 s of CPU, 1 s
+with the router).
 """
 
 from collections.abc import Callable, Iterator
