@@ -40,6 +40,7 @@ _SOMEBODY: Final = frozenset("somebody someone anybody anyone everybody everyone
 _AT_REST: Final = frozenset("in at on inside".split())
 _LOCATING: Final = words("function_words", "locating")
 _POINTS: Final = words("nouns", "points")
+_TELLING: Final = words("verbs", "telling")
 _GOAL_VERBS: Final = words("verbs", "to_a_place")
 
 LOCATED: Final = 2.5
@@ -92,8 +93,9 @@ def _resolve(scene: Scene, rule: Rule, i: int, used: frozenset[str]) -> Found:
         return Found(None, (), abstained(scene, word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice):
         return Found(None, (), f"'{word.text}' is left: {against} ({rule.id})", left=word.text)
-    # "How much does a gateway cost? / Drop it": that one
-    known = replace(choice.mention, topic=False) if scene.is_commanded(i) else choice.mention
+    # "How much does a gateway cost? / Drop it": that one; "tell me about its cost": any
+    acted = scene.is_commanded(i) and need.verb.partition(" ")[0] not in _TELLING
+    known = replace(choice.mention, topic=False) if acted else choice.mention
     target, sole = definite(known), scene.is_alone(choice)
     text = possessive(target) if word.lower in _POSSESSIVE_PRONOUNS or _is_owned(word) else target
     found = written(scene, rule, (word.start, word.end), text, choice=choice, sole=sole)
