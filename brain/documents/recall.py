@@ -13,7 +13,7 @@ of questions that stand alone was 100 %.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -80,15 +80,6 @@ _EMPTY: Final = ABOUT_MEANING | EMPTY
 """Words that name nothing: they only ask what something is."""
 
 
-class Ranked(NamedTuple):
-    """A passage in the order; ``meaning`` is None where there is no vector."""
-
-    chunk_id: int
-    score: float
-    bias: float
-    meaning: float | None
-
-
 def recall(
     store: "Documents",
     query: str,
@@ -133,12 +124,13 @@ def recall(
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
     with log.stage("ranking"):
-        biases = {one.chunk_id: bias for one in places.values() if one.document in preferred}
-        ranked = _ranked(biases, places, judged, dense)[:limit]
-        explained = tuple(_explained(store, ranked, judged, dense))
+        biases = {
+            one: bias if place.document in preferred else 1.0 for one, place in places.items()
+        }
+        hits = tuple(_hits(store, judged, biases, dense, limit))
     return DocumentRecall(
         query=query,
-        hits=explained,
+        hits=hits,
         concepts=tuple(one.text for one in asked.concepts),
         notes=tuple(log.notes),
         timings_ms=log.timings_ms,
@@ -179,7 +171,6 @@ class Judge:
         mean_tokens: float,
     ) -> None:
         """``rarities``: of each term's word. ``referred``: passages of sections that are named."""
-        self.asked, self._rarities = asked, rarities
         self._referred, self._mean = referred, mean_tokens
         rare = {term: rarities.get(term.word, 0.0) for term in asked.terms}
         self._seekers = [_Seeker.of(term, asked, rare[term]) for term in asked.terms]
@@ -275,50 +266,37 @@ def heading_lines(title: str, path: str) -> tuple[str, str]:
     return stem_line(own), stem_line(" ".join((title, *upper)))
 
 
-def _ranked(
-    biases: Mapping[int, float],
-    places: Mapping[int, Candidate],
+def _hits(
+    store: "Documents",
     judged: Mapping[int, Judged],
+    biases: Mapping[int, float],
     dense: DenseHits,
-) -> list[Ranked]:
-    """Fuse what was judged with what is near, and lift the document asked about."""
+    limit: int,
+) -> Iterator[DocumentHit]:
+    """Fuse what was judged with what is near, and yield the best, with parts and reasons."""
     fused = fuse(
         {one: found.score for one, found in judged.items()},
         {},
-        {one: cosine for one, cosine in dense.hits.items() if one in places},
+        {one: cosine for one, cosine in dense.hits.items() if one in biases},
         weights=WEIGHTS,
         dense_floor=dense.floor,
         least=dense.least,
     )
-    found = (
-        Ranked(one, score.score * (bias := biases.get(one, 1.0)), bias, score.dense)
-        for one, score in fused.items()
-    )
-    return sorted(found, key=lambda one: (-one.score, one.chunk_id))
-
-
-def _explained(
-    store: "Documents",
-    ranked: Sequence[Ranked],
-    judged: Mapping[int, Judged],
-    dense: DenseHits,
-) -> Iterator[DocumentHit]:
-    """Yield passages as hits, with their parts and the reasons."""
-    passages = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
+    scores = {one: found.score * biases[one] for one, found in fused.items()}
     best = max((found.score for found in judged.values()), default=0.0) or 1.0
     nothing = Judged(0.0, {"words": 0.0, "definition": 0.0, "reference": 0.0}, (), (), "")
-    for one in ranked:
-        if one.chunk_id not in passages:  # removed meanwhile
-            continue
-        found = judged.get(one.chunk_id, nothing)
+    order = sorted(scores, key=lambda one: (-scores[one], one))
+    for passage in store.passages(order[:limit]):
+        one = passage.chunk_id
+        found, bias = judged.get(one, nothing), biases[one]
         parts = {name: value / best for name, value in found.parts.items()}
         why = [f"defines '{term}'" for term in found.defines]
         why += [f"is in {found.refers}"] if found.refers else []
         why += words_told(found.has, ())
-        if one.meaning is not None:
-            parts["meaning"] = one.meaning
-        if one.chunk_id in dense.hits:
-            why.append(f"meaning: cosine {dense.hits[one.chunk_id]:.2f}")
-        if one.bias != 1.0:
-            why.append(f"x{one.bias:g}: of the document asked about")
-        yield DocumentHit(passages[one.chunk_id], one.score, parts, one.bias, tuple(why))
+        if (meaning := fused[one].dense) is not None:
+            parts["meaning"] = meaning
+        if one in dense.hits:
+            why.append(f"meaning: cosine {dense.hits[one]:.2f}")
+        if bias != 1.0:
+            why.append(f"x{bias:g}: of the document asked about")
+        yield DocumentHit(passage, scores[one], parts, bias, tuple(why))

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock, Thread, current_thread
+from time import monotonic
 from typing import Final, TypeVar
 
 from kds.brain.errors import KdsError, StoreError
@@ -161,45 +162,34 @@ def alike(
 
 
 class Later:
-    """Makes summaries in one thread, a session after the other, while nobody waits.
-
-    The thread is a daemon and ends when there is nothing left to do: it never keeps the process
-    from ending.
-    """
+    """Makes summaries while nobody waits: a daemon thread a session, which keeps no process from
+    ending."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._jobs: dict[str, Callable[[], None]] = {}
-        self._running: str | None = None
-        self._thread: Thread | None = None
+        self._threads: dict[str, Thread] = {}
 
     def run(self, session: str, job: Callable[[], None]) -> None:
-        """Have ``job`` done; one of the same session that has not begun is replaced."""
-        with self._lock:
-            self._jobs[session] = job
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="kds-summaries", daemon=True)
-                self._thread.start()
+        """Have ``job`` done, unless one of the same session is at it: then the next does it all."""
 
-    def end(self, wait_s: float) -> tuple[str, ...]:
-        """Wait until all is done; return the sessions for which it was not."""
-        thread = self._thread
-        if thread is not None and thread is not current_thread():
-            thread.join(wait_s)
-        with self._lock:
-            left = [*self._jobs, *filter(None, [self._running])]
-            self._jobs.clear()
-            return tuple(left)
-
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                if not self._jobs:
-                    self._thread = self._running = None
-                    return
-                self._running = next(iter(self._jobs))
-                job = self._jobs.pop(self._running)
+        def work() -> None:
             try:
                 job()
             except KdsError as error:
                 logger.info("not summarised: %s", error)
+
+        with self._lock:
+            self._threads = {name: one for name, one in self._threads.items() if one.is_alive()}
+            if session not in self._threads:
+                self._threads[session] = Thread(target=work, name="kds-summaries", daemon=True)
+                self._threads[session].start()
+
+    def end(self, wait_s: float) -> tuple[str, ...]:
+        """Wait until all is done; return the sessions for which it was not."""
+        ends = monotonic() + wait_s
+        with self._lock:
+            threads = dict(self._threads)
+        for thread in threads.values():
+            if thread is not current_thread():
+                thread.join(max(ends - monotonic(), 0.0))
+        return tuple(name for name, thread in threads.items() if thread.is_alive())
