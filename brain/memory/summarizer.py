@@ -66,8 +66,6 @@ _OF_SUMMARIES: Final = words_of("agent developer conversation summaries key topi
 _LONGEST: Final = 300
 """Characters of one sentence; longer stretches without an end are cut between words."""
 
-_LEFT_OUT: Final = re.compile(r"\(\d+ more facts? left out\)")
-"""A note of summaries that were stored by versions before 0.3."""
 _END: Final = re.compile(
     r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs|No)\.)(?<!\b(?:Mrs|e\.g|i\.e|etc)\.)"
     r"[\"')\]*]*\s+(?=[\"'(\[*`]*[A-Z0-9/.@#…-])|(?<=[。！？])|(?<=\])\s+(?=[A-Z])"
@@ -253,7 +251,7 @@ class _Draft:
 
 def read(messages: Iterable[Message], previous: str = "") -> tuple[Part, ...]:
     """Take apart messages, and the summary of what was before them."""
-    parts = [part for line in _LEFT_OUT.sub("", previous).splitlines() for part in _summary(line)]
+    parts = [part for line in previous.splitlines() for part in _summary(line)]
     for message in messages:
         label = message.speaker or LABELS[message.role]
         text = mark_code(message.content[:READ_CHARS])

@@ -192,7 +192,9 @@ class PassageStore(ABC):
             connection.execute("DELETE FROM embed_job")
             if name is None:
                 return
-            self._forget_models(connection, "serving = 0 AND name <> ?", name)
+            connection.execute(
+                "DELETE FROM embedding_model WHERE serving = 0 AND name <> ?", (name,)
+            )
             connection.execute(
                 "INSERT INTO embedding_model(name, serving, wanted) "
                 "SELECT CAST(? AS text), CASE WHEN count(*) = 0 THEN 1 ELSE 0 END, 1 "
@@ -319,11 +321,8 @@ class PassageStore(ABC):
             "AND NOT EXISTS (SELECT 1 FROM embed_job WHERE next_at IS NOT NULL)"
         ).fetchone()
         if row is not None:
-            self._forget_models(connection, "name <> ?", row[0])
+            connection.execute("DELETE FROM embedding_model WHERE name <> ?", row)
             connection.execute("UPDATE embedding_model SET serving = 1")
-
-    def _forget_models(self, connection: Connection, condition: str, name: str) -> None:
-        connection.execute(f"DELETE FROM embedding_model WHERE {condition}", (name,))
 
 
 class MessageSearch(PassageStore):
