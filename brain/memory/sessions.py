@@ -45,9 +45,6 @@ MARK: Final = "…"
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
-AT_ONCE: Final = 2000
-"""Messages that one statement deletes: a server has a time limit for each."""
-
 EVERY: Final = 2**62
 """More messages than any session has."""
 
@@ -207,10 +204,6 @@ class SessionTable(MessageSearch):
             # What is lost with the server before the last one is deleted again.
             with self.database.write(durable=done == len(sessions)) as connection:
                 # Chunks first: their index rows are found through the messages they are slices of.
-                for at in range(AT_ONCE, session.message_count, AT_ONCE):
-                    some = "message WHERE session_num = ? AND seq <= ?"
-                    for which in (f"chunk WHERE message_num IN (SELECT num FROM {some})", some):
-                        connection.execute(f"DELETE FROM {which}", (session.num, at))
                 ids = range_of(session.num)
                 connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
                 connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))

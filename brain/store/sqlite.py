@@ -307,7 +307,8 @@ class Database:
             with PrivateFile(path).locked(timeout_s=self.timeout_s):
                 self._set_journal_aside()
                 if not path.exists() and os.path.lexists(f"{path}-wal"):
-                    raise self._refusal(f"its log is there, {path.name} is gone", _MOVE)
+                    hint = f"put it back, or remove {path.name}-wal"
+                    raise self._refusal(f"{path.name} is gone, and its log is there", hint)
                 make_private(path)
                 try:
                     self._migrate()

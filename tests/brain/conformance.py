@@ -200,7 +200,6 @@ class SessionConformance:
     def test_a_cleanup_that_is_interrupted_leaves_sessions_in_order_and_goes_on(
         self, store: MemoryStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("kds.brain.memory.sessions.AT_ONCE", 2)
         store.use_model("m")
         for count in (1, 7, 1, 2):
             session = store.create_session()

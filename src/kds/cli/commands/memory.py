@@ -246,7 +246,7 @@ def cleanup(*, older_than: timedelta, yes: bool, workspace: Workspace) -> None:
     Without --yes it only shows what would be deleted. Interrupted, it goes on when run again.
     """
     with base.looking(memory_of(workspace)) as store, slow("looking for old sessions") as told:
-        tell = partial(told, "deleting messages")
+        tell = partial(told, "deleting sessions")
         sessions = store.cleanup(older_than, dry_run=not yes, tell=tell) if store else ()
     _say_deleted(sessions, done=yes)
 
