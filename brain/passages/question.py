@@ -20,11 +20,6 @@ LONG_QUERY: Final = 4_000
 _LONG_NAME: Final = 5
 """Words that may be one name without a sign of one: "get user name by id"."""
 
-_TIME_QUESTION: Final = re.compile(
-    r"^\W*(?:(?:and|but|hey|ok|so|then|well)\W+)*when\b"
-    r"|\b(?:what|which) (?:day|date|month|year|time)\b|\bsince when\b",
-    re.I,
-)
 _CODE_WORDS: Final = re.compile(
     r"\b(?:code|snippet|function|method|class|decorator|signature|implementation|docstring|"
     r"script|regex|sql|traceback|stack ?trace|import|module|constructor|subroutine|api)\b",
@@ -50,7 +45,6 @@ class Question:
     identifiers: tuple[str, ...]
     """Names as they stand in the question, and its words taken as one name."""
     period: Period | None
-    asks_when: bool
     asks_for_code: bool
 
     @property
@@ -63,8 +57,8 @@ def read_question(text: str, *, now: datetime | None = None) -> Question:
     """Read a question; "yesterday" and the like count from ``now``.
 
     >>> question = read_question("When did she go to parse_rows()?")
-    >>> [term.word for term in question.terms], question.identifiers, question.asks_when
-    (['go', 'parse', 'rows', 'parserows'], ('parse_rows',), True)
+    >>> [term.word for term in question.terms], question.identifiers
+    (['go', 'parse', 'rows', 'parserows'], ('parse_rows',))
     """
     text = text[:LONG_QUERY]
     words = WORD.findall(text)
@@ -81,7 +75,6 @@ def read_question(text: str, *, now: datetime | None = None) -> Question:
         terms=tuple(terms.values())[:MANY_TERMS],
         identifiers=identifiers,
         period=find_period(text, now),
-        asks_when=_TIME_QUESTION.search(text) is not None,
         asks_for_code=bool(named) or _CODE_WORDS.search(text) is not None,
     )
 

@@ -20,7 +20,6 @@ from typing import Final
 
 from kds.brain.passages.question import Question, Term
 from kds.brain.passages.values import Passage
-from kds.brain.words.period import MONTHS
 from kds.brain.words.terms import WORD, ident_words, stem
 
 NEIGHBOURS: Final[Mapping[int, float]] = {-4: 0.2, -3: 0.3, -2: 0.4, -1: 0.6, 1: 0.4, 2: 0.3}
@@ -39,9 +38,6 @@ SPEAKER: Final = 1.2
 IN_PERIOD: Final = 2.0
 """A message of the time the question names. LoCoMo: +1.5, +1.9."""
 
-TELLS_TIME: Final = 1.3
-"""For "when": a message with a time in it. LoCoMo: +0.2, +0.5 (of the time questions +5)."""
-
 SATURATION: Final = 1.0
 """BM25's k1: a word said twice is not twice as good."""
 
@@ -56,17 +52,6 @@ HEADER: Final = 2
 
 READ_LIMIT: Final = 150_000
 """Characters of passages that are read for one question: 5 ms. Later ones count as not found."""
-
-_TIME: Final = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|since|recently|just|the other day|(?:19|20)\d\d"
-    r"|(?:last|next|this|past|previous) (?:week|month|year|night|few|spring|summer|autumn|fall"
-    r"|winter|mon|tue|wed|thu|fri|sat|sun)\w*"
-    r"|\w+ (?:second|minute|hour|day|week|weekend|month|year)s? ago"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    rf"|{'|'.join(name for name in MONTHS if name != 'may')}"
-    r"|\d{1,2}:\d\d)\b",
-    re.I,
-)
 
 _ADDED: Final = re.compile(r"\s*\[[^\[\]]*\]\s*\Z")
 """A note in brackets behind the text, such as that of an attached picture."""
@@ -129,9 +114,6 @@ def rerank(
         if question.period is not None and question.period.covers(passage.at):
             score *= IN_PERIOD
             notes.append(f"said on {passage.at:%Y-%m-%d}, in the time asked for")
-        if question.asks_when and _TIME.search(passage.body):
-            score *= TELLS_TIME
-            notes.append("tells a time")
         if score > 0.0:
             words = tuple(word for word in worth if one in counts[word])
             near = tuple(word for word, value in worth.items() if value and word not in words)

@@ -36,7 +36,7 @@ from kds.transit.history import Message
 MOST_MESSAGES: Final = 1000
 """Messages of a context. Ten turns count; a client that sends its whole history is not refused."""
 
-READ: Final = ("words", "identifiers", "period", "asks_when", "asks_for_code")
+READ: Final = ("words", "identifiers", "period", "asks_for_code")
 """What is told of how a question was read."""
 
 
