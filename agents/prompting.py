@@ -130,8 +130,8 @@ def bounded(model: BaseChatModel) -> BaseChatModel:
 def summarizer_of(model: LazyModel, library: PromptLibrary) -> Summarizer | None:
     """Return what condenses conversations with ``model``; None where there is none.
 
-    It raises ModelError and takes as long as the model: `CheckedSummarizer` bounds the time, checks
-    what comes back, and falls back.
+    It raises ModelError and takes as long as the model: `summarised` bounds the time, checks what
+    comes back, and falls back.
     """
 
     def summarize(messages: Sequence[Message], previous: str) -> str:

@@ -24,7 +24,7 @@ from kds.brain.memory.memory_store import TURN, MemoryPlace, MemoryStore, log_re
 from kds.brain.memory.profile import content_stems, fitting_lines
 from kds.brain.memory.sessions import Beside, Session, SessionTable, new_id
 from kds.brain.memory.summaries import Later
-from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
+from kds.brain.memory.summarizer import Summarizer
 from kds.brain.memory.window import Window, Windows, window_of
 from kds.brain.passages.question import Question, read_question
 from kds.brain.passages.recall import (
@@ -241,9 +241,7 @@ class ConversationMemory:
     @cached_property
     def _windows(self) -> Windows:
         """What makes windows and summaries."""
-        count = self.tools.count_tokens
-        extractive = ExtractiveSummarizer(count_tokens=count)
-        return Windows(self.store, CheckedSummarizer(extractive), count)
+        return Windows(self.store, self.tools.count_tokens)
 
     def begin(
         self, session: str | None = None, *, title: str | None = None, document: str | None = None

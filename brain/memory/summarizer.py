@@ -329,48 +329,44 @@ class Made:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSummarizer:
-    """Asks the model, checks what it says, and falls back to the extractive summary."""
+def summarised(
+    extractive: ExtractiveSummarizer,
+    messages: Sequence[Message],
+    previous: str = "",
+    *,
+    limit: Limit | None = None,
+    model: Summarizer | None = None,
+) -> Made:
+    """Summarise by the ``model``, whose summary is checked, or without it."""
+    started = perf_counter()
+    parts, reason, text = read(messages, previous), None, ""
+    if model is not None and any(one.text for one in parts):
+        try:
+            text = _asked(model, messages, previous)
+            text = extractive.extend(text, parts, limit or extractive.limit)
+        except CallError as error:
+            reason = error.message
+    kept = text or extractive.of(parts, limit=limit)
+    ms = (perf_counter() - started) * 1000.0
+    return Made(kept, "model" if text else "extractive", reason, ms)
 
-    extractive: ExtractiveSummarizer
-    model: Summarizer | None = None
-    timeout_s: float = TIMEOUT_S
 
-    def make(
-        self, messages: Sequence[Message], previous: str = "", *, limit: Limit | None = None
-    ) -> Made:
-        """Summarise; ``limit`` instead of the usual one."""
-        started = perf_counter()
-        parts, reason, text = read(messages, previous), None, ""
-        if self.model is not None and any(one.text for one in parts):
-            try:
-                text = self._asked(self.model, messages, previous)
-                text = self.extractive.extend(text, parts, limit or self.extractive.limit)
-            except CallError as error:
-                reason = error.message
-        kept = text or self.extractive.of(parts, limit=limit)
-        ms = (perf_counter() - started) * 1000.0
-        return Made(kept, "model" if text else "extractive", reason, ms)
-
-    def _asked(self, model: Summarizer, messages: Sequence[Message], previous: str) -> str:
-        """Return the model's summary. Raises CallError unless it tells what was said."""
-        text = call_within(lambda: str(model(messages, previous) or ""), timeout_s=self.timeout_s)
-        text = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
-        if not text:
-            raise CallError("the model said nothing")
-        said = Told(
-            "\n".join((previous, *(f"{one.speaker or ''} {one.content}" for one in messages)))
-        )
-        for fact in (one for line in text.splitlines() for one in facts_of(line)):
-            known = fact.kind == "decision" or all(map(said.says, fact.key - _OF_SUMMARIES))
-            if not known:
-                raise CallError(f"the model told what nobody said: '{fact.text}'")
-        words = words_of(text) - _OF_SUMMARIES
-        if sum(map(said.says, words)) < TOLD_SHARE * len(words):
-            raise CallError("the model did not summarise this conversation")
-        theirs = "\n".join((previous, *(m.content for m in messages if m.role == "user")))
-        asked = Told(theirs)
-        if words_of(theirs) and not any(map(asked.says, words)):
-            raise CallError("the model said nothing of what the user said")
-        return text
+def _asked(model: Summarizer, messages: Sequence[Message], previous: str) -> str:
+    """Return the model's summary. Raises CallError unless it tells what was said."""
+    text = call_within(lambda: str(model(messages, previous) or ""), timeout_s=TIMEOUT_S)
+    text = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+    if not text:
+        raise CallError("the model said nothing")
+    said = Told("\n".join((previous, *(f"{one.speaker or ''} {one.content}" for one in messages))))
+    for fact in (one for line in text.splitlines() for one in facts_of(line)):
+        known = fact.kind == "decision" or all(map(said.says, fact.key - _OF_SUMMARIES))
+        if not known:
+            raise CallError(f"the model told what nobody said: '{fact.text}'")
+    words = words_of(text) - _OF_SUMMARIES
+    if sum(map(said.says, words)) < TOLD_SHARE * len(words):
+        raise CallError("the model did not summarise this conversation")
+    theirs = "\n".join((previous, *(m.content for m in messages if m.role == "user")))
+    asked = Told(theirs)
+    if words_of(theirs) and not any(map(asked.says, words)):
+        raise CallError("the model said nothing of what the user said")
+    return text

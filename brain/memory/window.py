@@ -14,7 +14,6 @@ from typing import Final
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.shortening import CUT, fit, fits, shorten
 from kds.brain.memory.summarizer import (
-    CheckedSummarizer,
     ExtractiveSummarizer,
     Limit,
     Made,
@@ -22,6 +21,7 @@ from kds.brain.memory.summarizer import (
     Summarizer,
     lacking,
     read,
+    summarised,
 )
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind, is_told
 from kds.brain.settings import MemorySettings
@@ -233,11 +233,9 @@ def _tail(sent: Sequence[Sent], room: int, count: TokenCounter) -> tuple[Sent, .
 class Windows:
     """The windows and summaries of the sessions of one store, for any number of threads."""
 
-    def __init__(
-        self, store: MemoryStore, summarizer: CheckedSummarizer, count: TokenCounter
-    ) -> None:
+    def __init__(self, store: MemoryStore, count: TokenCounter) -> None:
         self._store = store
-        self._summarizer = summarizer
+        self._extractive = ExtractiveSummarizer(count_tokens=count)
         self._count = count
         self._label = count(f"{LABEL}\n")
 
@@ -248,7 +246,7 @@ class Windows:
             text = self._rolling(session_id, window.first_seq - 1, limit).text
             room = Limit(limit.words, max(window.room - self._label, 0))
             more = self._newer_periodic(session_id, window)
-            text = self._summarizer.extractive.extend(text, more, room)
+            text = self._extractive.extend(text, more, room)
             window = window.with_summary(text, self._count)
         data = window.as_metric() | {"whole": flags.context_limit_tokens > 0}
         notes = self._store.metrics.note(WINDOW, data)
@@ -286,7 +284,8 @@ class Windows:
         if last_seq <= known:
             return Made(text, "extractive", None, 0.0)
         messages = self._between(session_id, known, last_seq)
-        return self._by(model).make(_told(messages), text, limit=limit)
+        told = _told(messages)
+        return summarised(self._extractive, told, text, limit=limit, model=model)
 
     def _keep(
         self, session_id: str, first: int, last: int, made: Made, kind: SummaryKind
@@ -310,7 +309,7 @@ class Windows:
         told = _told(messages)
         if sum(message.role == "assistant" for message in told) < replies:
             return None
-        made = self._by(model).make(told)
+        made = summarised(self._extractive, told, model=model)
         if not made.text or self._latest(session_id, "periodic")[1] > known:
             return None
         return self._keep(session_id, messages[0].seq, messages[-1].seq, made, "periodic")
@@ -330,9 +329,6 @@ class Windows:
     def _between(self, session_id: str, known: int, last_seq: int) -> tuple[Message, ...]:
         count = min(last_seq - known, BACKLOG)
         return self._store.messages(session_id, last=count, before_seq=last_seq + 1)
-
-    def _by(self, model: Summarizer | None) -> CheckedSummarizer:
-        return replace(self._summarizer, model=model) if model is not None else self._summarizer
 
     def _laid_out(
         self, session_id: str, query: str, flags: MemorySettings

@@ -20,7 +20,7 @@ from kds.agents.prompting import (
     rewriter_of,
     summarizer_of,
 )  # fmt: skip
-from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
+from kds.brain.memory.summarizer import ExtractiveSummarizer, Summarizer, summarised
 from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
@@ -103,9 +103,9 @@ def test_a_summarizer_sees_messages_and_the_summary_before(library: PromptLibrar
 
 def test_the_answer_is_the_summary_or_the_model_is_replaced(library: PromptLibrary) -> None:
     summarize, _ = summarizing(library, " They add a login form for Maria Lopez. ")
-    checked = CheckedSummarizer(ExtractiveSummarizer(), summarize)
-    made = checked.make([told("Add a login form for Maria Lopez")])
+    extractive = ExtractiveSummarizer()
+    made = summarised(extractive, [told("Add a login form for Maria Lopez")], model=summarize)
     assert (made.source, made.text) == ("model", "They add a login form for Maria Lopez.")
-    again = checked.make([told("Add a login form")])
+    again = summarised(extractive, [told("Add a login form")], model=summarize)
     assert again.source == "extractive"
     assert again.reason is not None

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
+from kds.brain.memory.summarizer import ExtractiveSummarizer, Made, Summarizer, summarised
 from kds.brain.passages.values import Message
 
 from ..spoken import CONVERSATION, FACTS, spoken
@@ -20,8 +20,8 @@ GOOD = (
 )
 
 
-def checked(model: Summarizer, *, timeout_s: float = 5.0) -> CheckedSummarizer:
-    return CheckedSummarizer(ExtractiveSummarizer(), model, timeout_s=timeout_s)
+def made_by(model: Summarizer, messages: Sequence[Message] = MESSAGES) -> Made:
+    return summarised(ExtractiveSummarizer(), messages, model=model)
 
 
 def saying(text: str) -> Summarizer:
@@ -33,7 +33,7 @@ def failing(messages: Sequence[Message], previous: str) -> str:
 
 
 def test_a_good_summary_of_the_model_is_taken_with_what_it_forgot() -> None:
-    made = checked(saying(GOOD)).make(MESSAGES)
+    made = made_by(saying(GOOD))
     assert (made.source, made.reason) == ("model", None)
     assert "over Kafka" in made.text
     for fact in ("$300", "load_rows()", "1.3 s", "export_job.py"):
@@ -52,41 +52,42 @@ def test_a_good_summary_of_the_model_is_taken_with_what_it_forgot() -> None:
     ],
 )
 def test_a_model_that_cannot_be_relied_on_is_replaced(model: Summarizer, reason: str) -> None:
-    made = checked(model).make(MESSAGES)
+    made = made_by(model)
     assert made.source == "extractive"
     assert made.reason is not None
     assert made.reason.startswith(reason)
     assert all(fact in made.text for fact in FACTS)
 
 
-def test_a_model_that_takes_too_long_is_not_waited_for() -> None:
+def test_a_model_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kds.brain.memory.summarizer.TIMEOUT_S", 0.02)
     never = Event()
 
     def slow(messages: Sequence[Message], previous: str) -> str:
         never.wait()
         return GOOD
 
-    made = checked(slow, timeout_s=0.02).make(MESSAGES)
+    made = made_by(slow)
     never.set()
     assert made.reason == "no answer within 0.02 s"
 
 
 def test_a_summary_that_is_too_long_is_cut_and_one_that_is_too_short_filled() -> None:
-    long = checked(saying(GOOD + " It goes on and on and on about this." * 60)).make(MESSAGES)
+    long = made_by(saying(GOOD + " It goes on and on and on about this." * 60))
     assert (long.source, len(long.text.split()) <= 200) == ("model", True)
     short = "The user builds an invoice export. Key topics: export, cron."
-    made = checked(saying(short)).make(MESSAGES)
+    made = made_by(saying(short))
     assert (made.source, made.text.partition("\n")[0]) == ("model", short)
     assert all(fact in made.text for fact in FACTS)
 
 
 @pytest.mark.parametrize("name", ["PostgreSQL", "Invoices", "the User", "JobExport"])
 def test_another_form_of_what_was_said_is_not_invented(name: str) -> None:
-    assert checked(saying(f"{GOOD} It is about {name}.")).make(MESSAGES).source == "model"
+    assert made_by(saying(f"{GOOD} It is about {name}.")).source == "model"
 
 
 @pytest.mark.parametrize("text", ["Noted.", "The user and the assistant decided.", "ok"])
 def test_a_summary_that_says_nothing_of_what_the_user_said_is_dropped(text: str) -> None:
     said = spoken([("user", "I want a depth gauge panel"), ("assistant", "Noted. ok")])
-    made = checked(saying(text)).make(said)
+    made = made_by(saying(text), said)
     assert (made.source, "depth gauge panel" in made.text) == ("extractive", True)
