@@ -85,6 +85,8 @@ def served(folder: Path) -> Workspace:
 def call(folder: Path, tool: str, **arguments: Any) -> Any:
     async def ask() -> Any:
         async with Client(KdsServer(served(folder))) as client:
+            if tool == "handoff":
+                return (await client.get_prompt(tool, arguments)).messages[0].content.text
             result = await client.call_tool(tool, arguments)
             return result.structured_content
 
@@ -102,6 +104,7 @@ def test_a_tool_finds_a_decision_and_its_session(session: None, shop: Path, kds_
     page = call(shop, "recall_session", session=best["session"], message=best["message"])
     assert page["text"].startswith(f"assistant: {DECISION}")
     assert "Shall I deploy it by hand?" in page["text"]
+    assert call(shop, "handoff", to="codex").startswith("# Handoff to codex: ")
 
 
 def test_before_an_import_the_tool_says_what_the_user_can_do(shop: Path) -> None:
