@@ -156,7 +156,7 @@ def _prompts(project: Project) -> Iterator[Seen]:
 
 
 def _service(project: Project) -> Iterator[Seen]:
-    """Whether a service runs, its version, and whether its last reload failed."""
+    """Whether a service runs, its version, and what it warns of."""
     client = reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S)
     if client is None:
         stale = ServiceAddress().socket_path.exists()
@@ -171,9 +171,6 @@ def _service(project: Project) -> Iterator[Seen]:
         yield "ok", f"running (process {health.get('pid')}, {health.get('turns')} turns)", None
     here = str(project.workspace.root)
     for served in (one for one in health.get("workspaces", ()) if one.get("root") == here):
-        if error := served.get("reload", {}).get("error"):
-            found = f"it still uses older rules and prompts of {here}: {error}"
-            yield "problem", found, "correct the file; it is read again by itself"
         yield from (("note", str(warning), None) for warning in served.get("warnings", ()))
 
 

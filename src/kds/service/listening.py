@@ -60,18 +60,15 @@ def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
     """Bind; returns the address with its real port. Raises ServiceError."""
     host = LOOPBACK if address.host.lower() == "localhost" else address.host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With its protocol named, asyncio sets TCP_NODELAY: else each answer waits 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, address.port))
-        listener.listen(BACKLOG)
+        made = socket.create_server((host, address.port), family=family, backlog=BACKLOG)
     except OSError as error:
-        listener.close()
         raise ServiceError(
             f"cannot listen on {address.url}: {error.strerror or error}",
             hint="choose another port, or 0 for any free one",
         ) from error
+    # With its protocol known, asyncio sets TCP_NODELAY: else each answer waits 40 ms.
+    listener = socket.socket(fileno=made.detach())
     return listener, replace(address, host=host, port=listener.getsockname()[1])
 
 
@@ -80,16 +77,14 @@ def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
     known = 0
     with contextlib.suppress(StoreError, ValueError):
         known = int(PrivateFile(noted).read() or b"0")
-    for port in filter(None, (known, *range(PAGE_PORT, PAGE_PORT + 21))):
+    for port in (known or PAGE_PORT, *range(PAGE_PORT, PAGE_PORT + 21), 0):
         with contextlib.suppress(ServiceError, OverflowError):
-            found = bind_http(HttpAddress(port=port))
+            listener, address = bind_http(HttpAddress(port=port))
             break
-    else:
-        found = bind_http(HttpAddress())
     with contextlib.suppress(StoreError):  # it serves all the same
-        if found[1].port != known:
-            PrivateFile(noted).replace(b"%d\n" % found[1].port)
-    return found
+        if address.port != known:
+            PrivateFile(noted).replace(b"%d\n" % address.port)
+    return listener, address
 
 
 class Listeners:

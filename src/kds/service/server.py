@@ -288,9 +288,8 @@ async def _reload_on_change(served: ServedWorkspace) -> None:
 
 async def _embed_when_idle(served: ServedWorkspace, attendance: Attendance) -> None:
     """Embed what waits while there is no request. Runs until it is cancelled."""
-    record = served.embedding
     while True:
-        await asyncio.sleep(BACK_OFF_S if record.last_error else EMBED_LOOK_S)
+        await asyncio.sleep(BACK_OFF_S if served.embedding_error else EMBED_LOOK_S)
         if attendance.idle_s() < PAUSE_S:
             continue
         try:
@@ -300,15 +299,14 @@ async def _embed_when_idle(served: ServedWorkspace, attendance: Attendance) -> N
         except Exception as error:  # noqa: BLE001  # the service goes on without vectors
             known = isinstance(error, KdsError)
             reason = str(error) if known else f"internal error: {describe_fault(error)}"
-            if record.last_error is None:
+            if served.embedding_error is None:
                 line = " ".join(reason.split())
                 served.log(f"cannot embed in {served.root}, trying again later: {line}")
-            record.failures += 1
-            record.last_error = reason
+            served.embedding_error = reason
         else:
-            if done and record.last_error:
+            if done and served.embedding_error:
                 served.log(f"embedding works again in {served.root}")
-                record.last_error = None
+                served.embedding_error = None
 
 
 def embed(served: ServedWorkspace, attendance: Attendance) -> int:
@@ -327,7 +325,6 @@ def embed(served: ServedWorkspace, attendance: Attendance) -> int:
             if embedder and store.awaits(embedder.name):
                 done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
         one.unembedded |= not goes_on()
-    served.embedding.embedded += done
     return done
 
 

@@ -14,8 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -23,9 +22,8 @@ from typing import Any, Final, TypeVar
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
-from kds.brain.clock import utc_now
 from kds.brain.environment import HOME_VARIABLE
-from kds.brain.errors import ConfigError, KdsError, Problem, RemovedError
+from kds.brain.errors import Problem, RemovedError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import EMPTY, MemoryStore, Stats
 from kds.brain.store.team import Person
@@ -64,8 +62,6 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 5_000
 Log = Callable[[str], None]
 
 _Result = TypeVar("_Result")
-
-Threads = tuple[ThreadPoolExecutor, ThreadPoolExecutor]
 
 
 class Worker:
@@ -161,24 +157,6 @@ class Attendance:
         return 0.0 if self._present else time.monotonic() - self._last
 
 
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """How often prompts and rules were reloaded, when last, and what is wrong with them now."""
-
-    count: int = 0
-    at: datetime | None = None
-    error: str | None = None
-
-
-@dataclass(slots=True)
-class EmbeddingRecord:
-    """What the background embedding has done; ``last_error`` is None when it works."""
-
-    embedded: int = 0
-    failures: int = 0
-    last_error: str | None = None
-
-
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment.
 
@@ -199,7 +177,9 @@ class ServedWorkspace:
         self.environ = environ
         self.person = person
         self.log = log
-        self.threads: Threads = base.threads if base else _threads()
+        self.threads: list[ThreadPoolExecutor] = (
+            base.threads if base else [ThreadPoolExecutor(THREADS) for _ in range(2)]
+        )
         """Those that route and those for sessions of a shared service's people."""
         routing, sessions = self.threads if base else (None, None)
         self.worker = Worker(threads=routing)
@@ -209,20 +189,16 @@ class ServedWorkspace:
         self.attendance = Attendance()
         self._base = base
         self.queries = QueryService(
-            conversations.parts,
-            rewriter=conversations.rewriter,
-            environ=environ,
+            conversations.parts, rewriter=conversations.rewriter, environ=environ,
             team=person is not None,
-        )
+        )  # fmt: skip
         self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
-        self.embedding = EmbeddingRecord()
+        self.embedding_error: str | None = None
         self._figures: tuple[timedelta, float, MetricsReport, Stats] | None = None
         """Those told last: of which span, and until when they are told again."""
         self.unembedded = True
         """Whether passages may wait for vectors; of a person, since they asked last."""
-        self.reload = Reload()
-        self._wrong: tuple[Problem, ...] = ()
-        self.turns = 0
+        self.turns = self.reloads = 0
         self.seen = fingerprint(self.workspace)
         """The state of the files that were read last."""
         self.jobs: list[asyncio.Task[None]] = []
@@ -284,26 +260,17 @@ class ServedWorkspace:
         return store
 
     @property
-    def settings_error(self) -> str | None:
-        """What is wrong with the settings as they are now; they do not count."""
-        return self.queries.settings_fault
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What every reply says until it is fixed; to its owner, who can."""
         if self.person is not None:
             return ()
-        faults = {
-            "prompts and rules are those before the last change": self.reload.error,
-            EARLIER_SETTINGS: self.settings_error,
-        }
-        notes = (f"{what}: {error}" for what, error in faults.items() if error)
-        return (*self.conversations.warnings, *notes)
+        fault = self.queries.settings_fault
+        return (*self.conversations.warnings, *([f"{EARLIER_SETTINGS}: {fault}"] if fault else []))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the files of the workspace, all of it."""
-        return tuple(dict.fromkeys((*self._wrong, *self.conversations.problems)))
+        return self.conversations.problems
 
     def route(self, message: str, **how: Any) -> Turn:
         """Route a message as `Conversations.route` does, and count it.
@@ -319,8 +286,8 @@ class ServedWorkspace:
     def look(self) -> None:
         """Reload rules and prompts if their files have changed; a message meanwhile waits.
 
-        One thread at a time, so that an older state never replaces a newer one. What does not
-        load changes nothing, and is reported until it is fixed.
+        One thread at a time, so that an older state never replaces a newer one. A file that does
+        not load is left out, and reported until it is fixed.
         """
         if self._base is not None:
             self._base.look()
@@ -331,16 +298,17 @@ class ServedWorkspace:
             self.seen = found
             try:
                 self.reloaded(self.conversations.reloaded())
-                self.log(f"reloaded prompts and rules of {self.root}")
-                settle_memory()
-                return
-            except KdsError as error:
-                self._wrong = error.problems if isinstance(error, ConfigError) else ()
-                told = "; ".join(line.strip() for line in str(error).splitlines())
             except Exception as error:  # noqa: BLE001  # the service goes on with what it has
-                told = f"internal error: {describe_fault(error)}"
-            self.reload = Reload(self.reload.count, utc_now(), told)
-            self.log(f"reload failed, the last good set stays: {told}")
+                self.log(f"internal error, nothing is reloaded: {describe_fault(error)}")
+                return
+            self.log(f"reloaded prompts and rules of {self.root}")
+            self.log_warnings()
+            settle_memory()
+
+    def log_warnings(self) -> None:
+        """Tell the log of files that do not load."""
+        for warning in self.conversations.warnings:
+            self.log(f"warning: {' '.join(warning.split())}")
 
     def look_at_all(self) -> None:
         """Before a question, see what others have edited and what was learned since."""
@@ -352,7 +320,7 @@ class ServedWorkspace:
         """Use a new set from the next message on."""
         self.conversations = conversations
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
-        self.reload, self._wrong = Reload(self.reload.count + 1, utc_now()), ()
+        self.reloads += 1
         for one in tuple(self.people.values()):
             old = one.conversations
             one.reloaded(conversations.under(one.environ, turns=old.turns, contexts=old.contexts))
@@ -404,11 +372,6 @@ class ServedWorkspace:
         self.queries.close()
         self.conversations.contexts.close()
         self.conversations.turns.close()
-
-
-def _threads() -> Threads:
-    routing, sessions = (ThreadPoolExecutor(THREADS, f"kds-people-{n}") for n in ("r", "s"))
-    return routing, sessions
 
 
 Jobs = Callable[[ServedWorkspace], Iterable[Coroutine[Any, Any, None]]]
@@ -485,13 +448,12 @@ class Workspaces:
         worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
         try:
             conversations = await worker.run(lambda: Conversations.open(workspace))
-            for warning in conversations.warnings:
-                self._log(f"warning: {warning}")
             served = await worker.run(lambda: ServedWorkspace(conversations, log=self._log))
         finally:
             worker.close(wait=False)
         if keep:
             served.kept, self.default = True, self.default or served.root
+        served.log_warnings()
         self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
         warming = served.worker.run(lambda: _warm(served), patient=True)

@@ -38,7 +38,7 @@ def test_a_service_takes_up_with_the_next_message_what_is_taught_and_taken_back(
         broken = routed(client, DASHBOARD, log=False)
         assert broken["intent"] == "EXECUTE"
         assert any("nothing learned is used" in note for note in broken["warnings"])
-        assert client.get("/healthz").json()["workspaces"][0]["reload"]["count"] == 0
+        assert client.get("/healthz").json()["workspaces"][0]["reloads"] == 0
 
 
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(

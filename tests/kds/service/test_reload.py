@@ -42,18 +42,16 @@ def test_a_service_sees_prompts_come_and_go_and_files_break_and_mend(
             path.write_text(PROMPT)
             wait_until(listed)
             path.write_text(PROMPT.replace("weight: 0.9", "weight: 9"))
-            wait_until(lambda: f"{path}:7" in str(health()["workspaces"][0]["reload"]["error"]))
-            assert listed(), "the last good one stays"
+            wait_until(lambda: f"{path}:7" in str(health()["workspaces"][0]["problems"]))
+            assert not listed()
             shutil.rmtree(folder / "prompts")
-            wait_until(lambda: not listed())
-            assert health()["status"] == "ok"
+            wait_until(lambda: health()["status"] == "ok")
         path = tmp_path / "own.yaml" if whose == "own" else folder / "kds-brain" / "settings.yaml"
         path.write_text("rewriting:\n  mode: model-frist\n")
         found = health()["workspaces"][0]
         assert health()["status"] == "degraded"
-        assert "did you mean 'model-first'?" in found["settings_error"]
-        assert f"{path}:2" in found["settings_error"]
-        assert f"{path}:2" in found["warnings"][-1]
+        assert [one["where"] for one in found["problems"]] == [f"{path}:2"]
+        assert "did you mean 'model-first'?" in found["warnings"][-1]
         assert f"{path}:2" in ask(client, "What is it?", answer=False)["warnings"][0]
         path.write_text("rewriting: {mode: model-first}\n")
         assert health()["status"] == "ok"

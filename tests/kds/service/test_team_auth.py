@@ -248,7 +248,7 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
 
 
-def test_an_edited_prompt_counts_at_the_next_message_and_a_broken_one_does_not(
+def test_an_edited_prompt_counts_at_the_next_message_and_a_broken_one_is_left_out(
     office: Office, folder: Path
 ) -> None:
     ann = office.client("ann", office.start(folder, unix_socket=False))
@@ -257,7 +257,7 @@ def test_an_edited_prompt_counts_at_the_next_message_and_a_broken_one_does_not(
     path.parent.mkdir(parents=True)
     for text in (PROMPT, "---\nname: ["):
         path.write_text(text)
-        assert intent(ann, "brew a pot of tea") == "TEA"
+        assert (intent(ann, "brew a pot of tea") == "TEA") == (text == PROMPT)
 
 
 def test_an_outage_is_said_and_got_over(

@@ -81,8 +81,7 @@ def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every wo
 def status(*, workspace: Workspace) -> int:
     """Show whether the service runs, and how it is.
 
-    Exit code 1: it uses earlier rules and prompts, because the new ones do not load. 3: it does
-    not answer.
+    Exit code 1: it goes on without files that do not load. 3: it does not answer.
     """
     now = standing_of(workspace)
     if (state := now["status"]) in _NEXT:
@@ -105,12 +104,8 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
     yield [(label, health[key]) for key, label in places.items() if health.get(key)]
     for place in health["workspaces"]:  # what is wrong with its files, each thing once
         yield "workspace", place["root"]
-        error = place["reload"]["error"] or ""
-        if error:
-            yield "reload", f"failed; the earlier rules and prompts stay. {error}"
-        others = [one for one in place["problems"] if one["where"] not in error]
-        yield [("problem", f"{one['where']}: {one['message']}") for one in others]
-        told = [text for text in (error, *(one["where"] for one in others)) if text]
+        yield [("problem", f"{one['where']}: {one['message']}") for one in place["problems"]]
+        told = [one["where"] for one in place["problems"]]
         for warning in place["warnings"]:
             if not any(text in warning for text in told):  # every reply warns of it as well
                 yield "warning", warning

@@ -38,7 +38,7 @@ The header `Kds-Workspace` names the project that a request is about. Over the u
 is asked for; over loopback TCP every request needs `Authorization: Bearer`.
 """
 
-_TOLD: Final = ("root", "turns", "reload", "settings_error", "problems", "warnings")
+_TOLD: Final = ("root", "turns", "reloads", "problems", "warnings")
 """Of each open workspace; never a text, a token or a query."""
 
 router = APIRouter()
@@ -46,7 +46,7 @@ router = APIRouter()
 
 @router.get("/healthz")
 async def healthz(request: Request) -> dict[str, Any]:
-    """Tell how the service is: its process, the open workspaces, and whether a reload failed.
+    """Tell how the service is: its process, the open workspaces, and what is wrong with files.
 
     Opens none. `status` is that of the named workspace, of all where none is named.
     """
@@ -72,11 +72,11 @@ async def open_web(request: Request, served: Served) -> dict[str, str]:
 def health_of(state: State, *, named: str | None = None) -> dict[str, Any]:
     """The reply of /healthz; the status is that of the ``named`` workspace, if any.
 
-    degraded: a changed file is wrong, and its earlier content stays in use.
+    degraded: a file is wrong and left out, or settings, and the earlier ones stay in use.
     """
     each = [{name: getattr(one, name) for name in _TOLD} for one in state.workspaces]
     asked = [one for one in each if named is None or is_same(one["root"], named)]
-    wrong = any(one["problems"] or one["reload"].error for one in asked)
+    wrong = any(one["problems"] for one in asked)
     pages = None
     with suppress(OSError, ValueError, IndexError):  # a system that does not tell
         pages = int(Path("/proc/self/statm").read_text().split()[1])

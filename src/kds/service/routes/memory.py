@@ -239,7 +239,7 @@ def stats(served: Served) -> Response:
             "consent": store.profile.consent().given if store else False,
             "documents": _numbers(documents.holdings() if documents else None, *HELD),
             "queries": {"waiting": served.worker.waiting},
-            "embedding": {"model": model, **asdict(served.embedding)},
+            "embedding": {"model": model, "last_error": served.embedding_error},
         }
     )
 
