@@ -35,7 +35,7 @@ READY_S: Final = 0.5
 """Seconds for which it is believed that the database answers: balancers ask as often."""
 
 OPEN: Final = re.compile(
-    r"/(?:route|context|query|prompts|sessions(?:/.*)?|documents|learned(?:/.*)?"
+    r"/(?:route|context|query|prompts|sessions(?:/.*)?|documents"
     r"|calls/.*|api/memory/(?:consent|metrics)|openapi\.json|whoami)"
 )
 """What there is for others: nothing that takes a path, a hook's transcript or an address."""

@@ -166,6 +166,10 @@ class TeamService:
         told = self.ask("DELETE", "/context", dict[str, int], conversation=conversation)
         return told["cleared"]
 
+    def call(self, name: str, kind: type[T], /, **asked: object) -> T:
+        """Call a method of what is kept there (`kds.service.routes.team`)."""
+        return self.ask("POST", f"/calls/{name}", kind, asked)
+
     def ask(
         self, method: str, path: str, kind: type[T], body: object = None, /, **query: object
     ) -> T:

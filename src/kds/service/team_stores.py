@@ -23,7 +23,7 @@ from kds.brain.documents.values import ALL, Document, DocumentRecall
 from kds.brain.errors import KdsError
 from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.export import to_json
-from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore, Stats
+from kds.brain.memory.memory_store import Archive, MemoryPlace, MemoryStore
 from kds.brain.memory.profile import ProfileTable
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.store import Place
@@ -33,7 +33,6 @@ from kds.documents.indexing import Outcome, Report, each_file
 from kds.readers.reading import read_source
 from kds.service.service_client import ServiceUnavailableError, team_of
 from kds.service.team_client import TeamService, part
-from kds.testing.metrics import MetricsReport
 
 S = TypeVar("S")
 
@@ -133,7 +132,7 @@ class TeamStore:
         return call
 
     def _call(self, name: str, answers: type[S], /, **asked: object) -> S:
-        return self.service.ask("POST", f"/calls/{self.kind}.{name}", answers, asked)
+        return self.service.call(f"{self.kind}.{name}", answers, **asked)
 
 
 class TeamMemory(TeamStore):
@@ -199,10 +198,6 @@ class TeamMemory(TeamStore):
     def search(self, **asked: Any) -> Searched:
         """Search as `kds.api.memory_search.search_memory` does."""
         return self._call("search", Searched, **asked)
-
-    def figures(self, since: timedelta) -> tuple[MetricsReport, Stats]:
-        """What `kds metrics` shows."""
-        return self._call("figures", tuple[MetricsReport, Stats], since=since)
 
 
 class TeamDocuments(TeamStore):

@@ -111,7 +111,6 @@ def test_what_was_said_is_the_persons_own_at_the_service_and_nothing_stays_here(
     assert [one["content"] for one in shown["messages"]] == [FAB, "Make it purple"]
     found = data(kds_call("memory", "search", "purple", "--json"))
     assert found["hits"][0]["text"] == "Make it purple"
-    assert data(kds_call("metrics", "--json"))["turns"]["count"] == 2
     assert not list((workspace / "kds-brain").glob("conversation*"))
     assert not (workspace / "kds-brain" / "memory.db").exists()
     logged_in("bob")

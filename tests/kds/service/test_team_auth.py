@@ -176,8 +176,6 @@ def test_however_often_it_is_asked_whether_it_is_ready_the_database_is_asked_onc
         ("memory.messages", {"session_id": "s"}, 400),
         ("memory.session", {"session_id": "s", "_": 1}, 400),
         ("memory.session", {"session_id": "a\0b"}, 400),
-        ("memory.figures", {"since": 8e13}, 400),
-        ("memory.figures", {"since": -8e13}, 400),
         ("entities.load", {"key": "s", "ttl": 8e13}, 400),
         ("memory.use_model", {"name": "x"}, 404),
         ("memory.__init__", {}, 404),

@@ -1,8 +1,7 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
 from dataclasses import asdict
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Any
 
 import click
 
@@ -18,8 +17,6 @@ from kds.learning import teaching
 from kds.learning.teaching import LearnedSoFar, Learning, Taught, offer
 from kds.service.service_client import team_of
 
-_LEARNED: Final = "/learned"
-
 
 @base.group(
     "kds learn teach 'give the dashboard some love' PLAN", closing="More: kds help learning"
@@ -32,7 +29,7 @@ def learn() -> None:
 def list_(*, workspace: Workspace) -> None:
     """List what is learned, and what you corrected in passing and have not taught."""
     team = team_of(workspace)
-    found = team.ask("GET", _LEARNED, LearnedSoFar) if team else Learning(workspace).so_far()
+    found = team.call("learning.list", LearnedSoFar) if team else Learning(workspace).so_far()
     learned: list[Learned] = [*found.examples, *found.references]
     corrected = [fields(one, "text intent was at") for one in found.corrections]
     off = "off: nothing is recorded, and nothing learned is used"
@@ -69,7 +66,7 @@ def teach(
     """
     if (team := team_of(workspace)) is not None:
         asked = {"message": message, "intent": intent, "means": means, "force": force}
-        done = team.ask("POST", _LEARNED, Taught, asked)
+        done = team.call("learning.teach", Taught, **asked)
     else:
         done = teaching.teach(workspace, message, intent, means=means, force=force)
     pass_on(done.warnings)
@@ -92,7 +89,7 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     taken: list[Learned] = []
     if (team := team_of(workspace)) is not None:
         for one in ids or ("last",):
-            told = team.ask("DELETE", f"{_LEARNED}/{quote(one, safe='')}", dict[str, Any])
+            told = team.call("learning.undo", dict[str, Any], id=one)
             taken.append((LearnedExample if "intent" in told else LearnedReference)(**told))
     else:
         learning = Learning(workspace)

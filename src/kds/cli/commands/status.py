@@ -23,7 +23,7 @@ from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
 from kds.service.service_client import ServiceUnavailableError, team_of
 from kds.service.team_client import TeamService
-from kds.service.team_stores import TeamMemory, at_team, documents_of, memory_of
+from kds.service.team_stores import documents_of, memory_of
 from kds.testing.metrics import read_report
 
 _NOUNS: Final = {
@@ -151,11 +151,8 @@ def metrics(*, since: timedelta, workspace: Workspace) -> None:
         raise Refusal(f"{since.days} days are longer than measurements are kept", "at most 30d")
     corrections = PromptLibrary.sound(workspace.prompts_dir)[0].corrections()
     with base.looking(memory_of(workspace)) as store:
-        if (team := at_team(store, TeamMemory)) is not None:
-            report, stats = team.figures(since)
-        else:
-            report = read_report(store, since, corrections)
-            stats = store.stats() if store else EMPTY
+        report = read_report(store, since, corrections)
+        stats = store.stats() if store else EMPTY
     tables = list(report.tables())
     nothing = (
         "nothing was measured in this time\nTurns and recalls are measured where the memory is on: "

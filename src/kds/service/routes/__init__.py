@@ -161,7 +161,7 @@ def make_app(
     app.add_middleware(BodyLimit)
     for one in (
         router, turns.router, hook.router, query.router, memory.sessions, memory.router,
-        team.router, turns.learning,
+        team.router,
     ):  # fmt: skip
         app.include_router(one)
     return app

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from datetime import timedelta
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final
@@ -26,19 +26,28 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import find_whole
 from kds.brain.documents.values import ALL, Content, Document, DocumentRecall, Source
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import MemoryStore, Stats
+from kds.brain.learning.examples import Learned
+from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.profile import Profile
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Message
 from kds.brain.store.team import of_everybody
 from kds.brain.workspace import shared_database
+from kds.learning.teaching import LearnedSoFar, Learning, Taught, teach
 from kds.readers.reading import read_document, readable_kind
 from kds.readers.text import document_errors
 from kds.service.errors import ConflictError, ForbiddenError, NotServedError
-from kds.service.requests import JSON, PATH_LIMIT, TEXT_LIMIT, MessageText, Served, on_archivist
+from kds.service.requests import (
+    JSON,
+    PATH_LIMIT,
+    TEXT_LIMIT,
+    MessageText,
+    Served,
+    ShortText,
+    on_archivist,
+)
 from kds.service.team_stores import PAGE, PERMITTED
 from kds.service.workspaces import ServedWorkspace
-from kds.testing.metrics import MetricsReport
 
 MOST: Final = 200  # hits of one search
 
@@ -127,10 +136,6 @@ def _search(
     )  # fmt: skip
 
 
-def _figures(served: ServedWorkspace, since: timedelta) -> tuple[MetricsReport, Stats]:
-    return served.figures(since)
-
-
 def _save_profile(served: ServedWorkspace, profile: Profile) -> Profile:
     """Replace what is kept about the user; the service makes the vectors."""
     kept = served.memory_for_writing().profile
@@ -140,6 +145,27 @@ def _save_profile(served: ServedWorkspace, profile: Profile) -> Profile:
     if (embedder := served.queries.embedder.ready) is not None:
         kept.embed(embedder)
     return changed
+
+
+def _learned(served: ServedWorkspace) -> LearnedSoFar:
+    return replace(_learning(served).so_far(), place="the service")
+
+
+def _teach(
+    served: ServedWorkspace, message: MessageText, intent: ShortText | None = None,
+    means: ShortText | None = None, force: bool = False,
+) -> Taught:  # fmt: skip
+    return teach(
+        served.workspace, message, intent, means=means, force=force, environ=served.environ
+    )
+
+
+def _undo(served: ServedWorkspace, id: ShortText) -> Learned:
+    return _learning(served).undo_last() if id == "last" else _learning(served).undo(id)
+
+
+def _learning(served: ServedWorkspace) -> Learning:
+    return Learning(served.workspace, environ=served.environ)
 
 
 def _search_documents(
@@ -165,10 +191,12 @@ _INSTEAD: Final[Mapping[str, Callable[..., Any]]] = {
     "memory.messages": _messages,
     "memory.delete_session": _delete_session,
     "memory.search": _search,
-    "memory.figures": _figures,
     "profile.save": _save_profile,
     "documents.search": _search_documents,
     "documents.remove": _remove_documents,
+    "learning.list": _learned,
+    "learning.teach": _teach,
+    "learning.undo": _undo,
 }
 """Calls that need more of the service than a store."""
 

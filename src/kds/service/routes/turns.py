@@ -1,4 +1,4 @@
-"""Routing a message, the context, prompts, what was taught, MCP messages, checks of files."""
+"""Routing a message, the context, prompts, MCP messages, checks of files."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request
-from fastapi import Path as PathParameter
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
@@ -16,21 +15,13 @@ from kds.brain.clock import utc_now
 from kds.brain.context.journal import LoadedContext
 from kds.brain.environment import routing_variables
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.learning.examples import Learned
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
 from kds.brain.workspace import Workspace
-from kds.learning.teaching import (
-    LearnedSoFar,
-    Learning,
-    Taught,
-    teach,
-)
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.requests import (
     JSON,
     PATH_LIMIT,
-    TEXT_LIMIT,
     VARIABLES_LIMIT,
     ConversationName,
     ConversationQuery,
@@ -39,7 +30,6 @@ from kds.service.requests import (
     RouteRequest,
     Served,
     ShortText,
-    on_archivist,
 )
 from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
@@ -47,8 +37,6 @@ from kds.service.workspaces import ServedWorkspace
 from kds.testing.findings import check
 
 MOST_TEXTS: Final = 500
-
-Name = Annotated[str, PathParameter(max_length=TEXT_LIMIT)]
 
 AnswerMcp = Callable[[Workspace, Sequence[str]], Awaitable[list[str]]]
 """Answers messages of the Model Context Protocol; of a room above (`kds.mcp`)."""
@@ -83,21 +71,10 @@ class CheckRequest(RequestBody):
     """Run every test of the rules, and route every example: this takes seconds."""
 
 
-class TeachRequest(RequestBody):
-    """A message that has an intent, or a description that means a thing."""
-
-    message: MessageText
-    intent: ShortText | None = None
-    means: ShortText | None = None
-    force: bool = False
-    """Replace what the message was taught to mean before."""
-
-
 _SHORT: Final = ("name", "description", "intent", "ref", "ask", "handoffs", "confirm", "tools")
 """What is told of a prompt file."""
 
 router = APIRouter()
-learning = APIRouter(prefix="/learned", tags=["learned"])
 
 
 @router.post("/route", response_model=JSON)
@@ -239,27 +216,3 @@ async def list_prompts(served: Served) -> list[dict[str, Any]]:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
     prompts = served.conversations.library.prompts()
     return [{name: getattr(one, name) for name in _SHORT} for one in prompts]
-
-
-@learning.get("")
-@on_archivist
-def list_learned(served: Served) -> LearnedSoFar:
-    """List what was taught, and what was corrected in passing and was not."""
-    found = Learning(served.workspace, environ=served.environ).so_far()
-    return replace(found, place="the service") if served.person else found
-
-
-@learning.post("", status_code=201)
-@on_archivist
-def teach_this(served: Served, asked: TeachRequest) -> Taught:
-    """Teach; it counts from the next message on."""
-    return teach(served.workspace, asked.message, asked.intent, means=asked.means,
-                 force=asked.force, environ=served.environ)  # fmt: skip
-
-
-@learning.delete("/{id}")
-@on_archivist
-def take_back(served: Served, id: Name) -> Learned:
-    """Take back what has this id, or begins so; `last`: what was taught last."""
-    known = Learning(served.workspace, environ=served.environ)
-    return known.undo_last() if id == "last" else known.undo(id)
