@@ -76,7 +76,7 @@ def build_steps(
 class Router:
     """Routes messages of one conversation. Make it with `Router.open`.
 
-    `as_runnable` makes a LangChain Runnable of it, and so does `|`.
+    `as_runnable` makes a LangChain Runnable of it.
     """
 
     def __init__(
@@ -175,14 +175,6 @@ class Router:
     def as_runnable(self) -> "Runnable[Any, Turn]":
         """Return the router as a LangChain Runnable."""
         return kds.agents.router_runnable(self.route)
-
-    def __or__(self, other: Any) -> Any:
-        """Compose: `router | step` hands the Turn to the next Runnable or function."""
-        return self.as_runnable() | other
-
-    def __ror__(self, other: Any) -> Any:
-        """Compose: `prompt | router` routes what the Runnable before it makes."""
-        return other | self.as_runnable()
 
     def _run(
         self, message: str, history: Iterable[object], rewrite: bool | None, *, log: bool

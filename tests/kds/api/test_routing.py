@@ -89,6 +89,7 @@ def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(
 
 
 def test_a_router_is_a_runnable(router: Router) -> None:
-    assert (router | (lambda turn: turn.intent)).invoke(FAB) == "PLAN"
-    batch = router.as_runnable().batch(["Commit it", "Where was I?"])
+    runnable = router.as_runnable()
+    assert (runnable | (lambda turn: turn.intent)).invoke(FAB) == "PLAN"
+    batch = runnable.batch(["Commit it", "Where was I?"])
     assert [turn.message for turn in batch] == ["Commit it", "Where was I?"]
