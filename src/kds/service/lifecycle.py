@@ -206,28 +206,24 @@ def stop(
         return "not running"
     address = ServiceAddress()
     Deadline(timeout_s).until(lambda: noted(address).get("pid", 0) > 1, pause_s=POLL_S)
-    if (pid := noted(address).get("pid", 0)) <= 1:
-        raise KdsError(
-            "a service is running, but its state file does not name its process",
-            where=str(address.state_path),
-            hint="end the process `kds serve` yourself",
-        )
+    pid = noted(address).get("pid", 0)
     address.starting_path.unlink(missing_ok=True)  # the hook may start it again at once
     if _ended_by(pid, signal.SIGTERM, timeout_s):
         return "stopped"
-    if not force:
-        raise KdsError(
-            f"the service (pid {pid}) did not end within {timeout_s:g} s",
-            hint="kds service stop --force",
-        )
-    _ended_by(pid, getattr(signal, "SIGKILL", signal.SIGTERM), STOP_S)
-    return "killed"
+    if force and _ended_by(pid, getattr(signal, "SIGKILL", signal.SIGTERM), STOP_S):
+        return "killed"
+    raise KdsError(
+        f"the service (process {pid or 'unknown'}) did not end within {timeout_s:g} s",
+        where=str(address.state_path),
+        hint="kds service stop --force, or end the process `kds serve` yourself",
+    )
 
 
 def _ended_by(pid: int, number: signal.Signals, timeout_s: float) -> bool:
-    with suppress(ProcessLookupError):
-        os.kill(pid, number)
-    return Deadline(timeout_s).until(lambda: not is_running(), pause_s=POLL_S)
+    if pid > 1:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return Deadline(timeout_s if pid > 1 else 0).until(lambda: not is_running(), pause_s=POLL_S)
 
 
 def _open_log(path: Path) -> IO[bytes]:

@@ -138,16 +138,9 @@ class TeamAuth:
         path, person = scope["path"], scope.get(PERSON)
         operation = path.split("/")[1] if OPEN.fullmatch(path) else "other"
         self._seconds.labels(operation, str(status)).observe(seconds)
-        self._tell(
-            {
-                "operation": operation,
-                "method": scope["method"],
-                "status": status,
-                "ms": round(seconds * 1000, 1),
-                "organisation": person and person.organisation,
-                "person": person and person.name,
-            }
-        )
+        told = {"operation": operation, "method": scope["method"], "status": status}
+        who = {"organisation": person.organisation, "person": person.name} if person else {}
+        self._tell({**told, "ms": round(seconds * 1000, 1), **who})
 
     async def _reply(self, scope: Scope) -> Response | None:
         """What is answered here; None: the request goes on to the app. Raises KdsError."""

@@ -15,8 +15,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
-from heapq import heappop, heappush
-from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -34,12 +32,7 @@ from kds.service.errors import BusyError, ConflictError, NotServedError, describ
 from kds.service.freshness import fingerprint
 from kds.testing.metrics import MetricsReport, read_report
 
-QUEUE_LIMIT: Final = 256
-"""Calls that may wait in either queue: the last one waits 2-4 s, longer than a hook does."""
-
-LONG_S: Final = 1.0
-"""Seconds for which urgent calls go before a query. Without this limit, with 200 clients that never
-pause, one query in a hundred waited 43 s."""
+QUEUE_LIMIT: Final = 256  # calls that may wait: the last one waits 2-4 s, longer than a hook does
 
 LET_GO_S: Final = 600.0
 """Idle seconds after which a workspace is closed: one with rules of its own takes 10 MB, and is
@@ -65,77 +58,43 @@ _Result = TypeVar("_Result")
 
 
 class Worker:
-    """Runs calls one after the other off the event loop, from which alone it is used.
-
-    Urgent calls (a hook holds up a person's prompt) go before patient ones (queries) that have not
-    waited `LONG_S` longer.
-    """
+    """Runs calls one after the other off the event loop, from which alone it is used."""
 
     def __init__(
-        self,
-        *,
-        limit: int = QUEUE_LIMIT,
-        name: str = "kds-router",
-        threads: ThreadPoolExecutor | None = None,
+        self, *, limit: int = QUEUE_LIMIT, threads: ThreadPoolExecutor | None = None
     ) -> None:
         """``threads`` are those of several workers; without them it has one of its own."""
         self._limit = limit
         self._owns_threads = threads is None
-        self._threads = threads or ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._waiting: list[tuple[float, int, bool, asyncio.Future[None]]] = []
-        self._numbers = count()
-        self._busy = self._closed = False
+        self._threads = threads or ThreadPoolExecutor(1)
+        self._turn = asyncio.Lock()
+        self._closed = False
+        self.waiting = 0
+        """How many calls wait or run."""
 
-    async def run(self, call: Callable[[], _Result], *, patient: bool = False) -> _Result:
+    async def run(self, call: Callable[[], _Result]) -> _Result:
         """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
         if self._closed:
             raise BusyError("the service is stopping", hint="start it again: kds service start")
-        alike = sum(one[2] == patient and not one[3].done() for one in self._waiting)
-        if alike + self._busy >= self._limit:
+        if self.waiting >= self._limit:
             raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
-        loop = asyncio.get_running_loop()
-        turn, due = loop.create_future(), time.monotonic() + LONG_S * patient
-        heappush(self._waiting, (due, next(self._numbers), patient, turn))
-        self._pass_on()
+        self.waiting += 1
         try:
-            await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled():  # its client has gone as it was to begin
-                self._end()
-            raise
-
-        def end(_: object) -> None:
-            try:
-                loop.call_soon_threadsafe(self._end)
-            except RuntimeError:  # the loop has ended, and with it all that waited
-                self._busy = False
-
-        job = self._threads.submit(call)
-        job.add_done_callback(end)  # a thread cannot be stopped: the next one waits for its end
-        return await asyncio.wrap_future(job)
-
-    @property
-    def waiting(self) -> int:
-        """How many calls wait or run."""
-        return len(self._waiting) + self._busy
+            async with self._turn:
+                job = asyncio.get_running_loop().run_in_executor(self._threads, call)
+                try:
+                    return await asyncio.shield(job)
+                except asyncio.CancelledError:  # a thread cannot be stopped: the next one waits
+                    await asyncio.wait([job])
+                    raise
+        finally:
+            self.waiting -= 1
 
     def close(self, *, wait: bool = True) -> None:
         """Take no more calls, and wait for those on a thread of its own; from any thread."""
         self._closed = True
         if self._owns_threads:
             self._threads.shutdown(wait=wait, cancel_futures=True)
-
-    def _end(self) -> None:
-        self._busy = False
-        self._pass_on()
-
-    def _pass_on(self) -> None:
-        """Let the next call begin, if one may."""
-        while self._waiting and not self._busy:
-            turn = heappop(self._waiting)[3]
-            if not turn.done():  # else its client has gone
-                self._busy = True
-                turn.set_result(None)
 
 
 class Attendance:
@@ -183,8 +142,8 @@ class ServedWorkspace:
         """Those that route and those for sessions of a shared service's people."""
         routing, sessions = self.threads if base else (None, None)
         self.worker = Worker(threads=routing)
-        """Routes, and answers queries when nothing is to be routed."""
-        self.archivist = Worker(name="kds-archivist", threads=sessions)
+        """Routes, and answers queries."""
+        self.archivist = Worker(threads=sessions)
         """For sessions: erasing one may take seconds, for which no hook waits."""
         self.attendance = Attendance()
         self._base = base
@@ -355,6 +314,7 @@ class ServedWorkspace:
 
     def stop(self) -> None:
         """Release everybody who waits, and end the background jobs; from the event loop."""
+        self.closing = True
         self.queries.speakers.stop()
         for job in self.jobs:
             job.cancel()
@@ -392,9 +352,9 @@ class Workspaces:
         """The workspace of requests that name none."""
         self.left: set[Workspace] = set()
         """Closed ones: what their contexts hold has yet to expire."""
-        self.keeper = Worker(name="kds-keeper")
+        self.keeper = Worker()
         """The thread that imports sessions of assistants, for which nobody else waits."""
-        self.checker = Worker(name="kds-checker")
+        self.checker = Worker()
         """The thread that checks what is being edited."""
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
@@ -445,7 +405,7 @@ class Workspaces:
                 "no such folder", where=root, hint="name the folder that holds kds-brain/"
             )
         workspace = Workspace.find(environ={HOME_VARIABLE: root})
-        worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
+        worker = Worker()  # the loop's pool may be busy with other workspaces
         try:
             conversations = await worker.run(lambda: Conversations.open(workspace))
             served = await worker.run(lambda: ServedWorkspace(conversations, log=self._log))
@@ -456,7 +416,7 @@ class Workspaces:
         served.log_warnings()
         self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
-        warming = served.worker.run(lambda: _warm(served), patient=True)
+        warming = served.worker.run(lambda: _warm(served))
         served.jobs = [asyncio.create_task(job) for job in (warming, *self._make_jobs(served))]
         return served
 

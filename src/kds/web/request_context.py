@@ -54,8 +54,8 @@ class RequestContext:
         return await self.served.archivist.run(call)
 
     async def route(self, call: Callable[[], _Result]) -> _Result:
-        """Run what routes or searches, on the router's thread; hooks go first."""
-        return await self.served.worker.run(call, patient=True)
+        """Run what routes or searches, on the router's thread."""
+        return await self.served.worker.run(call)
 
     def text(self, name: str, default: str = "") -> str:
         """A field of the form, or of the query string."""

@@ -94,7 +94,7 @@ def test_a_service_is_started_once_asked_and_stopped(served_place: Workspace) ->
 def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(served_place: Workspace) -> None:
     pid = lifecycle.start(served_place, idle_minutes=5)["pid"]
     os.kill(pid, signal.SIGSTOP)
-    with pytest.raises(KdsError, match=f"pid {pid}.*did not end"):
+    with pytest.raises(KdsError, match=f"process {pid}.*did not end"):
         lifecycle.stop(timeout_s=0.2)
     assert lifecycle.stop(timeout_s=0.2, force=True) == "killed"
     assert not lifecycle.is_running()

@@ -1,4 +1,4 @@
-"""The threads that route: one call after the other, urgent ones first."""
+"""The threads that route: one call after the other."""
 
 import asyncio
 import threading
@@ -6,33 +6,25 @@ from functools import partial
 
 import pytest
 
-from kds.service import workspaces
+from kds.service.workspaces import Worker
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_urgent_calls_go_first_and_no_call_begins_before_the_one_before_has_ended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    worker = workspaces.Worker()
+async def test_no_call_begins_before_the_one_before_has_ended() -> None:
+    worker = Worker()
     done: list[str] = []
     gate = threading.Event()
-    first = asyncio.create_task(worker.run(gate.wait))
+    calls = [gate.wait, *(partial(done.append, name) for name in ("gone", "first", "second"))]
+    tasks = [asyncio.create_task(worker.run(call)) for call in calls]
     await asyncio.sleep(0)
-    waiting = []
-    for name, patient in (("query", True), ("gone", False), ("hook", False), ("hook 2", False)):
-        call = worker.run(partial(done.append, name), patient=patient)
-        waiting.append(asyncio.create_task(call))
-    await asyncio.sleep(0)
-    monkeypatch.setattr(workspaces, "LONG_S", -60.0)  # as one that has waited for long
-    waiting.append(asyncio.create_task(worker.run(partial(done.append, "old"), patient=True)))
-    await asyncio.sleep(0)
-    for one in (first, waiting.pop(1)):  # the thread goes on, and what it holds
+    assert worker.waiting == 4
+    for one in tasks[:2]:  # the thread of the first goes on, and what it holds
         one.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await one
+    await asyncio.sleep(0.1)
     assert done == []
     gate.set()
-    await asyncio.gather(*waiting)
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(one, asyncio.CancelledError) for one in found] == [True, True, False, False]
     worker.close()
-    assert done == ["old", "hook", "hook 2", "query"]
+    assert (done, worker.waiting) == (["first", "second"], 0)

@@ -1,10 +1,9 @@
 """`POST /query`: rewriting, retrieval, and an answer where a model is there to give one.
 
-Rewriting and retrieval run on a thread that routes, behind whatever a hook or a command asks;
-a model takes its time elsewhere, and never longer than it has.
+Rewriting and retrieval run on the thread that routes; a model takes its time elsewhere, and never
+longer than it has.
 """
 
-from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
@@ -91,7 +90,7 @@ async def retrieval(
     question = Query(
         q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
     )
-    found = await served.worker.run(lambda: look(served.queries, question), patient=True)
+    found = await served.worker.run(lambda: look(served.queries, question))
     return JSONResponse(jsonable_encoder(plain(found, digits=4)))
 
 
@@ -100,7 +99,7 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
 
     Raises MessageError, as `QueryService.ask` does.
     """
-    run, service = partial(served.worker.run, patient=True), served.queries
+    run, service = served.worker.run, served.queries
 
     def find() -> Understood:
         """Search, unless a model is to be asked first what the question means."""
