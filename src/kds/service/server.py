@@ -1,8 +1,6 @@
 """The running service: takes the user's lock, listens, and leaves nothing behind.
 
-Beside requests it reloads changed files, embeds, and has contexts expire. Files are polled, which
-works on network file systems too. Embedding happens in small batches, after a pause: it keeps the
-interpreter busy, and a hook must not wait for it.
+Beside requests it has contexts expire, and lets go of what nobody uses.
 """
 
 import asyncio
@@ -15,15 +13,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from kds.api.embeddings import embed_waiting
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
@@ -32,30 +29,17 @@ from kds.brain.installation import kds_version
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Texts, Workspace, shared_database
 from kds.service import lifecycle
-from kds.service.errors import BusyError, describe_fault
-from kds.service.freshness import Installation, fingerprint
+from kds.service.errors import describe_fault
+from kds.service.freshness import Installation
 from kds.service.listening import GRACE_S, HttpAddress, Listeners, bind_http
 from kds.service.routes import MakeSite, SiteHost, make_app
 from kds.service.routes.turns import AnswerMcp
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import TeamAuth, Tell
-from kds.service.workspaces import Attendance, Log, ServedWorkspace, Workspaces
+from kds.service.workspaces import Log, Workspaces
 
 LOOK_S: Final = 5.0  # how often it is looked whether the service is to end, and what nobody uses
-
-RELOAD_LOOK_S: Final = 0.5
-"""A change counts when the next look finds the files as they are: they are written by then."""
-
-EMBED_LOOK_S: Final = 5.0
-"""Seconds between two looks for chunks that wait: words find a chunk at once."""
-
-PAUSE_S: Final = 1.0
-"""Silence after which the service counts as idle: people read for longer than that."""
-
-BATCH: Final = 8  # chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core
-
-BACK_OFF_S: Final = 60.0  # rest after a failure of a model
 
 TIDY_S: Final = 600.0  # how often lines of contexts that have expired leave the disk
 
@@ -102,7 +86,7 @@ class Service:
         self._log, self._make_site, self._mcp = log, site, mcp
         self._address = address or ServiceAddress()
         self._installation = Installation()
-        self._workspaces = Workspaces(self._jobs, log=log)
+        self._workspaces = Workspaces(log=log)
         self._team: TeamAuth | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -269,63 +253,6 @@ class Service:
                 except (KdsError, OSError) as error:
                     self._log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
             await asyncio.sleep(TIDY_S)
-
-    def _jobs(self, served: ServedWorkspace) -> Iterable[Coroutine[Any, Any, None]]:
-        return _reload_on_change(served), _embed_when_idle(served, self._workspaces.attendance)
-
-
-async def _reload_on_change(served: ServedWorkspace) -> None:
-    """Swap in what loads of changed prompts and rules. Runs until it is cancelled."""
-    before = served.seen
-    while True:
-        await asyncio.sleep(RELOAD_LOOK_S)
-        found = await asyncio.to_thread(fingerprint, served.workspace)
-        if found == before != served.seen:
-            with suppress(BusyError):
-                await served.archivist.run(served.look)
-        before = found
-
-
-async def _embed_when_idle(served: ServedWorkspace, attendance: Attendance) -> None:
-    """Embed what waits while there is no request. Runs until it is cancelled."""
-    while True:
-        await asyncio.sleep(BACK_OFF_S if served.embedding_error else EMBED_LOOK_S)
-        if attendance.idle_s() < PAUSE_S:
-            continue
-        try:
-            done = await served.archivist.run(lambda: embed(served, attendance))
-        except BusyError:
-            continue
-        except Exception as error:  # noqa: BLE001  # the service goes on without vectors
-            known = isinstance(error, KdsError)
-            reason = str(error) if known else f"internal error: {describe_fault(error)}"
-            if served.embedding_error is None:
-                line = " ".join(reason.split())
-                served.log(f"cannot embed in {served.root}, trying again later: {line}")
-            served.embedding_error = reason
-        else:
-            if done and served.embedding_error:
-                served.log(f"embedding works again in {served.root}")
-                served.embedding_error = None
-
-
-def embed(served: ServedWorkspace, attendance: Attendance) -> int:
-    """Embed what waits until a request comes, of its people too; returns how many chunks got a
-    vector."""
-    done = 0
-
-    def goes_on() -> bool:
-        return not served.closing and attendance.idle_s() >= PAUSE_S
-
-    for one in (served, *served.people.values()):
-        stores = [one.memory_if_any(), one.queries.library.store] if one.unembedded else []
-        one.unembedded = one is served
-        embedder = served.queries.embedder.load() if any(stores) else None
-        for store in filter(None, stores if embedder else ()):
-            if embedder and store.awaits(embedder.name):
-                done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
-        one.unembedded |= not goes_on()
-    return done
 
 
 _TIDY_LATER: Final = """\

@@ -1,7 +1,9 @@
 """The workspaces of a service: opened when they are first named, let go when nobody uses them.
 
 Each has a router and threads of its own (people of a shared service share theirs): one that never
-finishes loading, or is busy, does not hold up the others.
+finishes loading, or is busy, does not hold up the others. Changed files are polled for, which works
+on network file systems too. Embedding happens in small batches, after a pause: it keeps the
+interpreter busy, and a hook must not wait for it.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -19,9 +21,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from kds.api.conversations import Conversations
+from kds.api.embeddings import embed_waiting
 from kds.api.turn_log import TurnLog
 from kds.brain.environment import HOME_VARIABLE
-from kds.brain.errors import Problem, RemovedError
+from kds.brain.errors import KdsError, Problem, RemovedError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import EMPTY, MemoryStore, Stats
 from kds.brain.store.team import Person
@@ -51,6 +54,19 @@ FIGURES_SHARE: Final = 0.02
 OBJECTS_BETWEEN_COLLECTIONS: Final = 5_000
 """A tenth of what a command has: while garbage is looked for among 50,000, requests wait 20 to
 40 ms."""
+
+RELOAD_LOOK_S: Final = 0.5
+"""A change counts when the next look finds the files as they are: they are written by then."""
+
+EMBED_LOOK_S: Final = 5.0
+"""Seconds between two looks for chunks that wait: words find a chunk at once."""
+
+PAUSE_S: Final = 1.0
+"""Silence after which the service counts as idle: people read for longer than that."""
+
+BATCH: Final = 8  # chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core
+
+BACK_OFF_S: Final = 60.0  # rest after a failure of a model
 
 Log = Callable[[str], None]
 
@@ -334,15 +350,64 @@ class ServedWorkspace:
         self.conversations.turns.close()
 
 
-Jobs = Callable[[ServedWorkspace], Iterable[Coroutine[Any, Any, None]]]
-"""What runs in the background of a workspace as long as it is open."""
+async def _reload_on_change(served: ServedWorkspace) -> None:
+    """Swap in what loads of changed prompts and rules. Runs until it is cancelled."""
+    before = served.seen
+    while True:
+        await asyncio.sleep(RELOAD_LOOK_S)
+        found = await asyncio.to_thread(fingerprint, served.workspace)
+        if found == before != served.seen:
+            with suppress(BusyError):
+                await served.archivist.run(served.look)
+        before = found
+
+
+async def _embed_when_idle(served: ServedWorkspace, attendance: Attendance) -> None:
+    """Embed what waits while there is no request. Runs until it is cancelled."""
+    while True:
+        await asyncio.sleep(BACK_OFF_S if served.embedding_error else EMBED_LOOK_S)
+        if attendance.idle_s() < PAUSE_S:
+            continue
+        try:
+            done = await served.archivist.run(lambda: embed(served, attendance))
+        except BusyError:
+            continue
+        except Exception as error:  # noqa: BLE001  # the service goes on without vectors
+            known = isinstance(error, KdsError)
+            reason = str(error) if known else f"internal error: {describe_fault(error)}"
+            if served.embedding_error is None:
+                line = " ".join(reason.split())
+                served.log(f"cannot embed in {served.root}, trying again later: {line}")
+            served.embedding_error = reason
+        else:
+            if done and served.embedding_error:
+                served.log(f"embedding works again in {served.root}")
+                served.embedding_error = None
+
+
+def embed(served: ServedWorkspace, attendance: Attendance) -> int:
+    """Embed what waits until a request comes, of its people too; returns how many chunks got a
+    vector."""
+    done = 0
+
+    def goes_on() -> bool:
+        return not served.closing and attendance.idle_s() >= PAUSE_S
+
+    for one in (served, *served.people.values()):
+        stores = [one.memory_if_any(), one.queries.library.store] if one.unembedded else []
+        one.unembedded = one is served
+        embedder = served.queries.embedder.load() if any(stores) else None
+        for store in filter(None, stores if embedder else ()):
+            if embedder and store.awaits(embedder.name):
+                done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
+        one.unembedded |= not goes_on()
+    return done
 
 
 class Workspaces:
     """The open workspaces of a service, by their real path. For the event loop's thread."""
 
-    def __init__(self, jobs: Jobs = lambda served: (), *, log: Log = lambda line: None) -> None:
-        self._make_jobs = jobs
+    def __init__(self, *, log: Log = lambda line: None) -> None:
         self._log = log
         self._open: OrderedDict[str, ServedWorkspace] = OrderedDict()
         self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
@@ -407,8 +472,9 @@ class Workspaces:
         workspace = Workspace.find(environ={HOME_VARIABLE: root})
         worker = Worker()  # the loop's pool may be busy with other workspaces
         try:
-            conversations = await worker.run(lambda: Conversations.open(workspace))
-            served = await worker.run(lambda: ServedWorkspace(conversations, log=self._log))
+            served = await worker.run(
+                lambda: ServedWorkspace(Conversations.open(workspace), log=self._log)
+            )
         finally:
             worker.close(wait=False)
         if keep:
@@ -416,8 +482,11 @@ class Workspaces:
         served.log_warnings()
         self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
-        warming = served.worker.run(lambda: _warm(served))
-        served.jobs = [asyncio.create_task(job) for job in (warming, *self._make_jobs(served))]
+        jobs = (
+            served.worker.run(lambda: _warm(served)), _reload_on_change(served),
+            _embed_when_idle(served, self.attendance),
+        )  # fmt: skip
+        served.jobs = [asyncio.create_task(job) for job in jobs]
         return served
 
 

@@ -244,7 +244,7 @@ def shared_service(new_workspace: Callable[[], Path]) -> Iterator[Running]:
     options = ServiceOptions(http=HttpAddress())
     with pytest.MonkeyPatch.context() as patch:
         # Embedding in the background would open its memory in the database of another test.
-        patch.setattr("kds.service.server.EMBED_LOOK_S", 3600.0)
+        patch.setattr("kds.service.workspaces.EMBED_LOOK_S", 3600.0)
         with running(new_workspace(), new_workspace(), options=options) as service:
             yield service
 

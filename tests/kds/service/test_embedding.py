@@ -16,8 +16,8 @@ def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
     down = tmp_path / "down"
     down.touch()
     for name in ("EMBED_LOOK_S", "BACK_OFF_S"):
-        monkeypatch.setattr(f"kds.service.server.{name}", 0.02)
-    monkeypatch.setattr("kds.service.server.PAUSE_S", 0.0)  # what is polled here is never idle
+        monkeypatch.setattr(f"kds.service.workspaces.{name}", 0.02)
+    monkeypatch.setattr("kds.service.workspaces.PAUSE_S", 0.0)  # what is polled here is never idle
     with running(folder) as service, service.client() as client:
         client.post("/sessions", json={"id": "s"})
         said = {"role": "user", "content": "the fee is late"}

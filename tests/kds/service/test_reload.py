@@ -26,7 +26,7 @@ Make the tea: {{ message }}
 def test_a_service_sees_prompts_come_and_go_and_files_break_and_mend(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
-    monkeypatch.setattr("kds.service.server.RELOAD_LOOK_S", 0.02)
+    monkeypatch.setattr("kds.service.workspaces.RELOAD_LOOK_S", 0.02)
     monkeypatch.setenv("KDS_CONFIG", str(tmp_path / "own.yaml"))
     path = folder / "prompts" / "internal" / "tea-maker.md"
     with running(folder) as service, service.client() as client:

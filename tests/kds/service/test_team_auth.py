@@ -101,8 +101,8 @@ def test_what_people_say_gets_vectors_in_the_background(
     office: Office, server: Server, embeddings: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
-    monkeypatch.setattr("kds.service.server.EMBED_LOOK_S", 0.02)
-    monkeypatch.setattr("kds.service.server.PAUSE_S", 0.0)
+    monkeypatch.setattr("kds.service.workspaces.EMBED_LOOK_S", 0.02)
+    monkeypatch.setattr("kds.service.workspaces.PAUSE_S", 0.0)
     service = office.start()
     numbers = [tenant_number(server, ("acme", name, "shop")) for name in ("ann", "bob")]
     for name, number in zip(("ann", "bob"), numbers, strict=True):
