@@ -4,15 +4,11 @@ Written by hand, as `http.client` costs 25 ms of imports. The request goes over 
 the user's runtime folder, which must be this user's alone.
 """
 
+import _socket  # `socket` costs 7 ms
 import os
 import stat
 import sys
 import time
-
-try:
-    import _socket  # `socket` costs 7 ms
-except ImportError:  # an interpreter other than CPython
-    import socket as _socket  # type: ignore[no-redef]
 
 from kds.brain.environment import OFF, runtime_folder
 

@@ -140,7 +140,7 @@ class Service:
                     self._loop.add_signal_handler(number, self.stop, name)
         for workspace in self._kept:
             await self._workspaces.open(str(workspace.root), keep=True)
-        app = make_app(self._workspaces, is_replaced=self._is_replaced, log=self._log)
+        app = make_app(self._workspaces, is_replaced=self._is_replaced)
         listeners = Listeners(self._log)
         self._listen(stack, listeners, app)
         app.state.mcp = self._mcp

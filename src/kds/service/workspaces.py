@@ -408,7 +408,7 @@ class Workspaces:
     """The open workspaces of a service, by their real path. For the event loop's thread."""
 
     def __init__(self, *, log: Log = lambda line: None) -> None:
-        self._log = log
+        self.log = log
         self._open: OrderedDict[str, ServedWorkspace] = OrderedDict()
         self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
         self.attendance = Attendance()
@@ -473,7 +473,7 @@ class Workspaces:
         worker = Worker()  # the loop's pool may be busy with other workspaces
         try:
             served = await worker.run(
-                lambda: ServedWorkspace(Conversations.open(workspace), log=self._log)
+                lambda: ServedWorkspace(Conversations.open(workspace), log=self.log)
             )
         finally:
             worker.close(wait=False)

@@ -29,7 +29,7 @@ from kds.service.requests import (
     named_root,
 )
 from kds.service.routes import hook, memory, query, team, turns
-from kds.service.workspaces import Log, Workspaces, is_same
+from kds.service.workspaces import Workspaces, is_same
 
 DESCRIPTION: Final = """\
 Routes developer chat of one machine's user: resolves what a message refers to, finds its intent,
@@ -140,12 +140,7 @@ class SiteHost:
             self._open[0].stop()
 
 
-def make_app(
-    workspaces: Workspaces,
-    *,
-    is_replaced: Callable[[], bool] = lambda: False,
-    log: Log = lambda line: None,
-) -> FastAPI:
+def make_app(workspaces: Workspaces, *, is_replaced: Callable[[], bool] = bool) -> FastAPI:
     """Build the application over workspaces, which the caller closes.
 
     ``is_replaced`` tells whether the installation that this code is of was replaced.
@@ -154,7 +149,7 @@ def make_app(
         title="KDS service", version=kds_version(), description=DESCRIPTION,
         docs_url=None, redoc_url=None, responses=ERRORS, dependencies=[Depends(current)],
     )  # fmt: skip
-    own = {"workspaces": workspaces, "log": log, "is_replaced": is_replaced,
+    own = {"workspaces": workspaces, "log": workspaces.log, "is_replaced": is_replaced,
            "started_at": utc_now(), "site": None, "mcp": None}  # fmt: skip
     app.state = State(own)
     add_error_handlers(app)
