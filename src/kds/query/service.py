@@ -6,12 +6,12 @@ is in `prompts/internal/passages-found.md`.
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from kds.agents.agent import Agent, AgentReply
 from kds.agents.models import LazyModel
@@ -112,17 +112,27 @@ class QueryService:
         self._reader = Reader(parts, find)
 
     def ask(self, query: Query) -> QueryReply:
-        """Do all that is to be done for a question; not for a thread with an event loop.
+        """Do as `answered` does, in a thread without an event loop."""
+
+        async def here(call: Callable[[], Understood | QueryReply]) -> Any:
+            return call()
+
+        return asyncio.run(self.answered(query, here))
+
+    async def answered(
+        self, query: Query, run: Callable[[Callable[[], Any]], Awaitable[Any]]
+    ) -> QueryReply:
+        """Do all that is to be done for a question; ``run`` runs what needs no model.
 
         Raises MessageError when the question, its session or its scope cannot be used. A store
         that fails is a warning of the reply, a model that fails its ``answer_error``.
         """
-
-        async def answered() -> Understood:
-            found = self.search(await self.rewrite(self.understand(query)))
-            return await self.answer(found)
-
-        return self.finish(asyncio.run(answered()))
+        found: Understood = await run(lambda: self.understand(query))
+        read = await self.rewrite(found)
+        found = await run(lambda: self.search(read))
+        spoken = await self.answer(found)
+        reply: QueryReply = await run(lambda: self.finish(spoken))
+        return reply
 
     def understand(self, query: Query, *, remembers: bool = True) -> Understood:
         """Make the question self-contained by the rules; with a session, store it there first.

@@ -18,7 +18,6 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import DOCUMENT_BIAS, weights_set
 from kds.brain.turn import plain
-from kds.query.search import Understood
 from kds.query.service import QueryService
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.requests import (
@@ -95,24 +94,9 @@ async def retrieval(
 
 
 async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
-    """Do all that is to be done for a question; a model holds up only its own question.
-
-    Raises MessageError, as `QueryService.ask` does.
-    """
-    run, service = served.worker.run, served.queries
-
-    def find() -> Understood:
-        """Search, unless a model is to be asked first what the question means."""
-        served.look_at_all()
-        read = service.understand(query)
-        return read if read.ask_model else service.search(read)
-
-    found = await run(find)
-    if found.ask_model is not None:
-        read = await service.rewrite(found)
-        found = await run(lambda: service.search(read))
-    spoken = await service.answer(found)
-    return await run(lambda: service.finish(spoken))
+    """Do all that is to be done for a question, as `QueryService.answered` does."""
+    await served.worker.run(served.look_at_all)
+    return await served.queries.answered(query, served.worker.run)
 
 
 def look(service: QueryService, query: Query) -> dict[str, Any]:
