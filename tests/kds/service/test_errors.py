@@ -9,7 +9,7 @@ from kds.service.workspaces import Workspaces
 def test_a_fault_becomes_a_500_and_a_line_without_its_text_or_says_that_kds_was_replaced() -> None:
     log: list[str] = []
     replaced: list[bool] = []
-    app = make_app(Workspaces(), log=log.append, is_replaced=lambda: bool(replaced))
+    app = make_app(Workspaces(log=log.append), is_replaced=lambda: bool(replaced))
 
     @app.get("/fails")
     async def fails() -> None:
