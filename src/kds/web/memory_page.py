@@ -4,7 +4,6 @@ measured of turns and recalls, in tables."""
 import asyncio
 import csv
 import io
-from collections import Counter
 from contextlib import closing, suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -22,7 +21,7 @@ from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
 from kds.brain.workspace import shared_database
-from kds.learning.teaching import Learning, learned_in
+from kds.learning.teaching import learned_in
 from kds.query.values import Query
 from kds.service.errors import NotServedError
 from kds.service.routes.query import look
@@ -55,13 +54,6 @@ PROFILE_FIELDS: Final = {
 """Fields of one line, and their labels."""
 
 PROFILE_LISTS: Final = ("languages", "frameworks")
-
-PUT_RIGHT: Final = {
-    "clarified": "answered a question", "corrected": "said what the message before was",
-    "told": "said what a message was", "accepted": "taught a message",
-    "meant": "taught what a description means", "undone": "took it back",
-}  # fmt: skip
-"""What the events of learning are called."""
 
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
 """Days to look back; measurements are kept for thirty."""
@@ -278,22 +270,13 @@ async def table(context: RequestContext) -> Response:
 
 
 async def _tables(context: RequestContext) -> tuple[int, list[MetricsTable]]:
-    """The days that were asked for, what was measured, and what the user has put right in them."""
+    """The days that were asked for, and what was measured."""
     asked, served = context.number("days", 7), context.served
     days = asked if asked in RANGES else 7
     corrections = served.conversations.library.corrections()
 
     def read() -> list[MetricsTable]:
-        report = read_report(served.memory_if_any(), timedelta(days=days), corrections)
-        events = Learning(served.workspace).events.load().events
-        said = Counter(
-            (PUT_RIGHT.get(one.kind, one.kind), one.intent or "-")
-            for one in events if one.at >= report.since
-        )  # fmt: skip
-        rows = [(how, intent, str(count)) for (how, intent), count in said.most_common()]
-        heads = ("how", "intent", "times")
-        own = [MetricsTable("put-right", "Put right by you", heads, rows)] if rows else []
-        return [*report.tables(), *own]
+        return [*read_report(served.memory_if_any(), timedelta(days=days), corrections).tables()]
 
     return days, await context.archive(read)
 

@@ -51,9 +51,6 @@ def test_what_kds_made_of_messages_is_the_same_after_a_restart(restarted: Restar
     assert "swordfish" not in page.content()
     kept = b"".join(one.read_bytes() for one in restarted.site.root.rglob("*") if one.is_file())
     assert b"swordfish" not in kept
-    page.goto(f"{restarted.site.url}/analytics?days=1")
-    table = page.locator("section", has=page.get_by_role("heading", name="Put right by you"))
-    assert re.search(r"taught a message\s+PLAN\s+1", table.inner_text())
     page.goto(f"{restarted.site.url}/memory")
     page.get_by_role("button", name=f"Take back: '{love}' as PLAN").click()
     page.get_by_text("Taken back").wait_for()
