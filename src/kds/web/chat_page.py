@@ -203,8 +203,10 @@ async def answer(context: RequestContext) -> Response:
 async def _events(context: RequestContext, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for event in telling.pieces(lambda said: _event("text", as_html(said))):
         yield event
-    values = _values(*await _lines(context, talk, _chosen(context)))
-    yield _event("done", await asyncio.to_thread(lambda: context.rendered("lines.html", **values)))
+    with suppress(KdsError):  # the session was erased meanwhile
+        values = _values(*await _lines(context, talk, _chosen(context)))
+        shown = await asyncio.to_thread(lambda: context.rendered("lines.html", **values))
+        yield _event("done", shown)
 
 
 def _event(name: str, text: str) -> str:
