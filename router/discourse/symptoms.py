@@ -96,6 +96,8 @@ def _asks(part: Part) -> bool:
     first, after = part[0], part[1] if len(part) > 1 else None
     if first.lower in (cc.WH - {"when"}) | {"do", "let", "be"}:
         return True
+    if first.pos == "ADV" and after is not None and after.pos == "VERB" and after.tag == "VB":
+        return True  # "only show the rooms that were visited"
     if first.lower in cc.MODALS | cc.FINITE_AUX:
         behind = part[2] if after and after.lower in _DENYING and len(part) > 2 else after
         return behind is not None and (behind.pos in _NOMINAL or behind.lower == "there")

@@ -211,7 +211,10 @@ def _force_verbs(sentence: list[Token]) -> None:
     for i, token in enumerate(sentence):
         inverted = token.pos == "AUX" and token.lower in cc.DO | cc.MODALS
         asked = not cc.WH.isdisjoint(one.lower for one in sentence[max(0, i - 6) : i])
-        named = i > 1 and sentence[i - 1].can(".noun") and sentence[i - 2].can("DET")
+        opening = i - 1
+        while opening > 0 and sentence[opening].can(".noun"):
+            opening -= 1
+        named = opening < i - 1 and sentence[opening].can("DET")
         subject = i > 0 and (named or sentence[i - 1].can(*_PHRASE))  # "the text should mention"
         if inverted and (asked or not subject):
             verb = _awaited_verb(sentence, i)

@@ -33,6 +33,9 @@ _PUTTING_RIGHT: Final = re.compile(
     r"\b(?:i|we) mean(?:t)?\b|^\W*(?:no|nope|nah|not)\b.*\b(?:not|instead|rather|but)\b", re.I
 )
 _CREATING: Final = words("verbs", "creating") | {"make"}
+_MENDING: Final = frozenset(
+    "fix solve resolve address prevent avoid handle stop investigate".split()
+)
 _BESIDE: Final = 2
 """Words from "a test" to "the parser" of "a test for the parser"."""
 
@@ -123,6 +126,16 @@ def _judges_a_deed(case: _Case) -> bool:
     return judged(case.scene.analysis, case.i) and not established
 
 
+def _mends_what_was_told(case: _Case) -> bool:
+    """ "The resolver makes a query a row / solve this with a loader": not the resolver."""
+    said = case.scene.discourse.moments[case.chosen.turn].mentions
+    new = (m for m in said if m.role == "obj" and m.determiner in {"a", "an", ""})
+    does = any(m.beside_subject and not is_time(m) for m in new)
+    told = does and case.chosen.role == "subj" and case.chosen.mood == "statement"
+    pointing = case.scene.lower(case.i) in {"this", "that"}
+    return pointing and told and case.need.verb in _MENDING
+
+
 def _destroys_one_of_two(case: _Case) -> bool:
     """Another thing of the same message may be meant; not where the verb goes with one alone."""
     prefers, verb = case.scene.knowledge.prefers, case.need.verb
@@ -166,6 +179,7 @@ _OF_OTHERS: Final[_Vetoes] = {
     "it was made for something else": _is_by_product,
     "it was only asked about": _is_only_asked_about,
     "what was done may be meant": _judges_a_deed,
+    "what was told may be meant": _mends_what_was_told,
     "of two things one would be destroyed": _destroys_one_of_two,
     "something newer may be meant": _is_passed,
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mentions import is_time, mentions_in
+from kds.router.discourse.mentions import acts, is_time, mentions_in
 from kds.router.discourse.questions import Question, last_question, questions
 from kds.router.discourse.slots import (
     NUMBER,
@@ -69,6 +69,8 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if fragment is None or not scene.discourse:
         return
     question, moment = last_question(scene.discourse), scene.discourse.last
+    if fragment.label and "same" in prefix.lower() and _was_done_to(scene, fragment):
+        return  # "Translate it into German", "is it free?", "same for Dutch"
     if question is not None:
         alone = prefix == "" and " " not in scene.analysis.text.strip(" ?")  # "Really?"
         text = "" if alone else _asked(scene, question, fragment, prefix)
@@ -84,6 +86,15 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
         text = substitute(moment.analysis, slot, fragment) if alike and slot else ""
     if text and not borrows_pronoun(text := _without(_LEAD_IN, text), scene.analysis.text):
         yield _whole(scene, rule, fragment, text)
+
+
+def _was_done_to(scene: Scene, fragment: Fragment) -> bool:
+    """Whether a command named something with the same label, that is nobody."""
+    if fragment.mention is None or acts(fragment.mention):
+        return False
+    told = (one for one in scene.discourse.moments if one.analysis.clauses[-1:])
+    commands = (one for one in told if one.analysis.clauses[-1].mood == "imperative")
+    return any(_slot_in(one, fragment)[2] for one in commands)
 
 
 def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:

@@ -19,7 +19,10 @@ ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4,
 """Places in a list; the last is told from its end."""
 
 _EACH_OR_A: Final = frozenset({"each", "every", "no", "a", "an"})
-_OF_SEVERAL: Final = {*ORDINALS, *"middle left right top bottom upper lower other".split()}
+_OF_SEVERAL: Final = {
+    *ORDINALS,
+    *"middle left right top bottom upper lower other next previous following".split(),
+}
 _INDEFINITE: Final = frozenset({"a", "an", "any", "another", "no", ""})
 """Determiners of what there may be one more of: "does it have an icon?", "add one"."""
 

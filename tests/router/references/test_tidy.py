@@ -12,7 +12,7 @@ from kds.testing.dialogues import read_dialogues
 
 FOLDER = Path(__file__).parents[2] / "tidy"
 FLOORS = [
-    ("a", 104, 14), ("b", 46, 11), ("c", 90, 8), ("d", 92, 10), ("e", 70, 15), ("f", 23, 26),
+    ("a", 104, 14), ("b", 46, 11), ("c", 90, 8), ("d", 92, 10), ("e", 70, 15), ("f", 23, 26), ("g", 59, 9),
 ]  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def test_follow_ups_of_other_writers_are_written_out_as_often_as_the_readme_tell
     rewrites = list(_rewrites(parts, FOLDER / f"{name}.json"))
     assert rewrites.count(True) >= right
     assert rewrites.count(False) <= wrong
-    told = "at least {} of the 785 that need it, and at most {} wrongly"
+    told = "at least {} of the 908 that need it, and at most {} wrongly"
     sums = (sum(row[at] for row in FLOORS) for at in (1, 2))
     assert told.format(*sums) in " ".join((FOLDER.parents[1] / "README.md").read_text().split())
 
