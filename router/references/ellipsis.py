@@ -248,7 +248,7 @@ def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
     said = moment.analysis.words
     if any(_VERSION.search(word.text) for word in said) or _FROM_TO.search(moment.analysis.text):
         return True
-    if not any(word.lemma in _OF_OWN_VALUE for word in said):
+    if not any(word.lemma in _OF_OWN_VALUE and word.pos == "VERB" for word in said):
         return False
     values = [m for m in moment.mentions if m.prep in {"to", "as", "at"}]
     old = next((m for m in moment.mentions if m.role == "obj" and not m.parts), None)
