@@ -63,7 +63,6 @@ class Note:
     text: str
     path: str | None = None
     fields: tuple[tuple[str, str], ...] = ()
-    label: str = "Undo"
     error: KdsError | None = None
 
 
