@@ -113,7 +113,6 @@ def test_the_one_skill_follows_a_later_init_unless_it_was_changed(project: Proje
     assert skill.read_text() == text
     skill.write_text(text + "mine")
     notes = project.init("claude")["notes"]
-    assert any(note.startswith("skills, agents and commands here: 1;") for note in notes)
     assert f"{skill} stays as it is: changed by hand" in notes
     skill.write_text("mine")
     notes = project.init("claude", "--skills")["notes"]
@@ -263,8 +262,6 @@ def test_in_a_subfolder_the_top_is_named(project: Project, monkeypatch: pytest.M
         project.init("claude")
     assert not (project.folder / "kds-brain").exists()
     assert not (project.folder / ".claude").exists()
-    shown = project.init("claude", "--dry-run")
-    assert (shown["project"], len(shown["notes"])) == (str(project.folder), 1)
     done = project.init("claude", f"--workspace={project.folder}")
     assert done["project"] == str(project.folder)
     assert (project.folder / "kds-brain").is_dir()

@@ -12,8 +12,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from kds.activation.discovery import discover
-from kds.brain.environment import BRAIN, HOME_VARIABLE
+from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -60,11 +59,11 @@ def init(
     """
     is_named = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
     is_named = is_named or bool(os.environ.get(HOME_VARIABLE))
-    project, notes = _project(workspace, named=is_named, writes=not (back or dry_run))
+    project = _project(workspace, named=is_named)
     if back:
         if client:
             raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
-        _take_back(project, notes, dry_run=dry_run)
+        _take_back(project, dry_run=dry_run)
         return
     # the clients that seem to be in use, and those of earlier runs, each with the reason
     store = RecordStore(project)
@@ -90,34 +89,28 @@ def init(
         else:
             plan = _install(project, wish, store)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
-    if by_hook and (count := len(discover(project.folder, Path.home()).entries)):
-        found_here = f"skills, agents and commands here: {count:,}"
-        notes.append(f"{found_here}; the hook names the one that fits a prompt (kds skills)")
-    notes += plan.notes
     end = "restart the assistants; `kds doctor` checks the rest"
     if not plan.files or not any(file.changes for file in plan.files):
         end = "nothing to change: everything is as it should be"
-    _report(project.folder, plan.files, notes, end, chosen, dry_run=dry_run, imported=told)
+    _report(project.folder, plan.files, plan.notes, end, chosen, dry_run=dry_run, imported=told)
     if not asked_json() and (past or (past is None and not dry_run and _agrees(project, store))):
         say(*bring_in(project.workspace, dry_run=dry_run))
 
 
-def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Project, list[str]]:
-    """The project to set up, and a note if it was not named: by default the repository's root.
+def _project(workspace: Workspace, *, named: bool) -> Project:
+    """The project to set up. Raises Refusal for an unnamed folder within a repository.
 
-    Assistants usually start there, and Claude Code reads no settings elsewhere. Raises Refusal
-    before anything is written, because a folder above the current one may not be meant.
+    Assistants usually start at its root, and Claude Code reads no settings elsewhere; but a folder
+    above the current one may not be meant.
     """
     project = Project.of(workspace)
     top = repository_of(project.folder)
     if named or workspace.brain.is_dir() or top in (None, project.folder):
-        return project, []
-    found = f"{project.folder} is a folder within the repository {top}"
-    here = "for this folder: kds init --workspace ."
-    if writes:
-        whole = f"kds init --workspace {shlex.quote(str(top))}"
-        raise Refusal(f"{found}: name the one to set up", f"{whole}, or {here}")
-    return Project.of(Workspace(top, top / BRAIN)), [f"{found}; {here}"]
+        return project
+    raise Refusal(
+        f"{project.folder} is a folder within the repository {top}: name the one to set up",
+        f"kds init --workspace {shlex.quote(str(top))}, or for this folder: kds init --workspace .",
+    )
 
 
 def _install(project: Project, wish: Wish, store: RecordStore) -> Plan:
@@ -157,8 +150,8 @@ def _is_imported(project: Project) -> bool:
     return True
 
 
-def _take_back(project: Project, notes: list[str], *, dry_run: bool) -> None:
-    brain, store = project.workspace.brain, RecordStore(project)
+def _take_back(project: Project, *, dry_run: bool) -> None:
+    brain, store, notes = project.workspace.brain, RecordStore(project), list[str]()
     if dry_run:
         files = plan_undo(project, store.load())
     else:
