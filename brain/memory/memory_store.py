@@ -265,7 +265,6 @@ class SqliteStore(PassageFile, MemoryStore):
 
     database: Database
     kind = MEMORY
-    phrases = False
     file_name = "memory.db"
 
 

@@ -113,8 +113,6 @@ class PassageFile(PassageStore):
     kind: ClassVar[FileKind]
     file_name: ClassVar[str]
     """In the `kds-brain` folder of a workspace."""
-    phrases: ClassVar[bool] = True
-    """Whether the index knows where words stand; else those of a phrase need not be neighbours."""
 
     def __init__(
         self,
@@ -140,7 +138,6 @@ class PassageFile(PassageStore):
         *,
         limit: int,
         weights: Weights,
-        names: bool = False,
     ) -> Scores:
         """Rank passages with any of the words by BM25."""
         asked = self._any_of(words)
@@ -153,7 +150,7 @@ class PassageFile(PassageStore):
                 connection.execute(
                     "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
                     f"{condition}ORDER BY rank LIMIT ?",
-                    (self._in("idents", asked) if names else asked, f"bm25{weights}", limit),
+                    (asked, f"bm25{weights}", limit),
                 )
             )
 
@@ -172,8 +169,8 @@ class PassageFile(PassageStore):
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
             for asked in map(self._any_of, terms):
-                values = (self._in("header body idents", asked), *ids, limit)
-                found.append(dict(connection.execute(query, values)) if asked else {})
+                rows = connection.execute(query, (asked, *ids, limit)) if asked else ()
+                found.append(dict(rows))
         return tuple(found)
 
     @healing
@@ -187,18 +184,12 @@ class PassageFile(PassageStore):
     def _any_of(self, words: Iterable[str]) -> str:
         """Return the FTS5 question for rows with any of the words; "" when there is none to ask.
 
-        Each is quoted, so that nothing in it is an operator.
+        Each is quoted, so that nothing in it is an operator. Those of a phrase need not be
+        neighbours, and stand in any column: the memory's index has no places of words.
         """
-        if self.phrases:
-            kept = (word.replace("\x00", "").replace('"', '""') for word in words)
-            return " OR ".join(f'"{word}"' for word in kept if _WORD.search(word))
         cut = filter(None, map(self._tokens, words))
         each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
         return " OR ".join(f"({one})" for one in each)
-
-    def _in(self, columns: str, asked: str) -> str:
-        """What is asked of these columns; an index without positions knows of no columns."""
-        return f"{{{columns}}} : ({asked})" if self.phrases else asked
 
     def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
         row = connection.execute("SELECT doc FROM chunk_word WHERE term = ?", (term,)).fetchone()

@@ -110,10 +110,9 @@ class PostgresPassages(PassageStore):
         *,
         limit: int,
         weights: Weights,
-        names: bool = False,
     ) -> Scores:
         """Rank passages with any of the words by BM25, as FTS5 does."""
-        queries = self._queries(words, "D" if names else "")
+        queries = self._queries(words)
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
             if not queries or limit < 1:

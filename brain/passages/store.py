@@ -109,19 +109,15 @@ class PassageStore(ABC):
         *,
         limit: int,
         weights: Weights,
-        names: bool = False,
     ) -> Scores:
-        """Rank passages with any of the words (or phrases) by BM25; no word is an operator.
-
-        ``names``: only identifiers count.
-        """
+        """Rank passages with any of the words (or phrases) by BM25; no word is an operator."""
 
     def search_identifiers(
         self, identifiers: Sequence[str], within: str | None = None, *, limit: int
     ) -> Scores:
         """Rank passages that hold one of the identifiers, in whatever spelling of it."""
         words = joined_forms(identifiers)
-        return self.search_words(words, within, limit=limit, weights=IDENTIFIER_WEIGHTS, names=True)
+        return self.search_words(words, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
 
     @abstractmethod
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
