@@ -18,7 +18,7 @@ from kds.brain.passages.values import Scores
 from kds.brain.store import maintenance
 from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.migrations import FileKind, version_of
-from kds.brain.store.sqlite import TIMEOUT_S, Database, all_files
+from kds.brain.store.sqlite import Database, all_files
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
@@ -120,12 +120,11 @@ class PassageFile(PassageStore):
         *,
         clock: Clock = utc_now,
         count_tokens: TokenCounter = estimate_tokens,
-        timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
         self.path = path
         self.count_tokens = count_tokens
-        self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
+        self.database = Database(path, self.kind, clock=clock)
         self._forms = WordForms()
         self._tokens = WordForms("unicode61")
         self.database.wipe_if_due()

@@ -95,16 +95,9 @@ _abandoned: Final[list[sqlite3.Connection]] = []
 class Database:
     """One database file, for every thread of the process."""
 
-    def __init__(
-        self,
-        path: Path,
-        kind: FileKind,
-        *,
-        clock: Clock = utc_now,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
+    def __init__(self, path: Path, kind: FileKind, *, clock: Clock = utc_now) -> None:
         """Open or make the file. Raises StoreError."""
-        self.path, self.kind, self.clock, self.timeout_s = path, kind, clock, timeout_s
+        self.path, self.kind, self.clock = path, kind, clock
         self.warnings: tuple[str, ...] = ()
         self.generation = 0
         """Counts up when connections had to be made anew: what was cached of the file is void."""
@@ -147,7 +140,7 @@ class Database:
     @contextmanager
     def exclusive(self) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection outside a transaction, for maintenance."""
-        if not self._writing.acquire(timeout=self.timeout_s):
+        if not self._writing.acquire(timeout=TIMEOUT_S):
             raise self._refusal("another thread has kept {what} locked", "try again")
         try:
             with self._translated():
@@ -180,15 +173,14 @@ class Database:
             "ON CONFLICT(key) DO UPDATE SET value = value + 1"
         )
 
-    def wipe(self, *, timeout_s: float | None = None) -> None:
+    def wipe(self, *, timeout_s: float = TIMEOUT_S) -> None:
         """Remove the bytes of everything that was deleted from every file of the store.
 
         The copies that migrations made go whole.
 
         Raises StoreError when another process reads the old state all the time; it stays due.
         """
-        limit_s = self.timeout_s if timeout_s is None else timeout_s
-        with PrivateFile(self.path).locked(timeout_s=limit_s):
+        with PrivateFile(self.path).locked(timeout_s=timeout_s):
             for copy in backups(self.path):
                 PrivateFile(copy).remove()
             if (due := self._wipes_due()) is None:  # another process did it in the meantime
@@ -198,7 +190,7 @@ class Database:
                     connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
                 connection.execute("VACUUM")
                 # The time begins here: the VACUUM of a large file takes long.
-                if not Deadline(limit_s).until(lambda: _empty_log(connection), pause_s=PAUSE_S):
+                if not Deadline(timeout_s).until(lambda: _empty_log(connection), pause_s=PAUSE_S):
                     raise self._refusal(
                         "what was deleted is still in the log of {what}: another process reads it",
                         "it is gone from all answers; its bytes go when that process has ended",
@@ -304,7 +296,7 @@ class Database:
             hint = f"make the folder {path.parent}"
             raise self._refusal("its folder does not exist", hint)
         if not self._is_present():
-            with PrivateFile(path).locked(timeout_s=self.timeout_s):
+            with PrivateFile(path).locked(timeout_s=TIMEOUT_S):
                 self._set_journal_aside()
                 if not path.exists() and os.path.lexists(f"{path}-wal"):
                     hint = f"put it back, or remove {path.name}-wal"
@@ -356,7 +348,7 @@ class Database:
         if copy is not None:
             self._warn(f"{{what}} was brought up to date; the earlier one is kept as {copy.name}")
 
-    def _untrusted(self, *, timeout_s: float | None = None) -> sqlite3.Connection:
+    def _untrusted(self, *, timeout_s: float = TIMEOUT_S) -> sqlite3.Connection:
         """Open the file, which must exist: SQLite would make it readable for everybody.
 
         In autocommit mode: transactions are begun explicitly.
@@ -364,7 +356,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",
             uri=True,
-            timeout=self.timeout_s if timeout_s is None else timeout_s,
+            timeout=timeout_s,
             isolation_level=None,
             check_same_thread=False,
         )
