@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
@@ -19,19 +18,15 @@ from kds.brain.store import maintenance
 from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import Database, all_files
-from kds.brain.words.terms import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, WordForms, estimate_tokens
 
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
 
 _WORD: Final = re.compile(r"\w+")
-_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 
 QUERY_WORDS: Final = 64
 """Words of a question that are searched for: a pasted page must not cost a second."""
-
-FORMS_KEPT: Final = 20_000
-"""Words whose terms are kept in memory."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -41,69 +36,6 @@ def words_of(text: str) -> tuple[str, ...]:
     ('What', 'about', 'NEAR', 'x', 'AND', 'what')
     """
     return tuple(dict.fromkeys(_WORD.findall(text)))[:QUERY_WORDS]
-
-
-class WordForms:
-    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
-
-    def __init__(self, tokenizer: str = "porter unicode61") -> None:
-        self._tokenizer = tokenizer
-        self._lock = Lock()
-        self._known: dict[str, tuple[str, ...]] = {}
-        self._connection: sqlite3.Connection | None = None
-
-    def __call__(self, word: str) -> tuple[str, ...]:
-        """Return the terms of a word, in order: several where the index cuts it."""
-        if (known := self._known.get(word)) is None:
-            known = self._cut(word)
-            self._keep({word: known})
-        return known
-
-    def of_text(self, text: str) -> tuple[str, ...]:
-        """Return the terms of a whole text, in order.
-
-        Of ASCII a word is letters and digits, and has one term, which is cut once and kept: most
-        texts need no question to SQLite.
-        """
-        if not text.isascii():
-            return self._cut(text)
-        words = _ASCII_WORD.findall(text.lower())
-        terms = {word: self._known.get(word) for word in words}
-        if missing := [word for word, known in terms.items() if known is None]:
-            cut = self._cut(" ".join(missing))
-            new: dict[str, tuple[str, ...]] = {
-                word: (term,) for word, term in zip(missing, cut, strict=True)
-            }
-            self._keep(new)
-            terms |= new
-        return tuple(known[0] for word in words if (known := terms[word]))
-
-    def _keep(self, new: dict[str, tuple[str, ...]]) -> None:
-        if len(self._known) > FORMS_KEPT:
-            self._known.clear()
-        self._known |= new
-
-    def _cut(self, text: str) -> tuple[str, ...]:
-        with self._lock:
-            if self._connection is None:
-                self._connection = sqlite3.connect(
-                    ":memory:", isolation_level=None, check_same_thread=False
-                )
-                self._connection.executescript(
-                    f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}');"
-                    "CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance);"
-                )
-            self._connection.execute("DELETE FROM probe")
-            self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
-            rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
-            return tuple(row[0] for row in rows)
-
-    def close(self) -> None:
-        """Let go of the table in memory."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
 
 
 class PassageFile(PassageStore):

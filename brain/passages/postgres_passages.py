@@ -12,7 +12,6 @@ from itertools import chain
 from math import ceil, log, log2
 from typing import Any, ClassVar, Final, Self
 
-from kds.brain.passages.passage_file import WordForms
 from kds.brain.passages.store import (
     CHUNK_BITS,
     PassageStore,
@@ -26,7 +25,7 @@ from kds.brain.passages.values import Scores
 from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import Check
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
-from kds.brain.words.terms import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, WordForms, estimate_tokens
 from kds.brain.workspace import SharedDatabase
 
 LONGEST_TERM: Final = 500

@@ -8,8 +8,8 @@ differ in some words ("assembly", "ecology", "os").
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -23,46 +23,82 @@ _POSSESSIVE: Final = re.compile(r"[’']s\b")
 _STEMMED: Final = re.compile(r"[a-z]{3,40}")
 """A longer "word" is a key or a hash, and has no stem."""
 
-_CACHED: Final = 50_000
-"""Words whose stem is remembered: about 10 MB, the vocabulary of a large store."""
+_PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
 
-_KNOWN: Final[dict[str, str]] = {}
-_ONE_AT_A_TIME: Final = threading.Lock()
+FORMS_KEPT: Final = 50_000
+"""Words whose terms are remembered: about 10 MB, the vocabulary of a large store."""
 
 
+class WordForms:
+    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
+
+    def __init__(self, tokenizer: str = "porter unicode61") -> None:
+        self._tokenizer = tokenizer
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._connection: sqlite3.Connection | None = None
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the terms of a word, in order: several where the index cuts it."""
+        if (known := self._known.get(word)) is None:
+            known = self._keep({word: self._cut(word)})[word]
+        return known
+
+    def learn(self, words: Iterable[str]) -> None:
+        """Cut words of ASCII letters and digits, which have one term each, all at once."""
+        new = [one for one in {*words} if one not in self._known and _PLAIN_WORD.fullmatch(one)]
+        if new:
+            cut = self._cut(" ".join(new))
+            self._keep({word: (term,) for word, term in zip(new, cut, strict=True)})
+
+    def of_text(self, text: str) -> tuple[str, ...]:
+        """Return the terms of a whole text, in order."""
+        if not text.isascii():
+            return self._cut(text)
+        words = _PLAIN_WORD.findall(text.lower())
+        self.learn(words)
+        return tuple(self(word)[0] for word in words)
+
+    def _keep(self, new: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        if len(self._known) > FORMS_KEPT:
+            self._known.clear()
+        self._known |= new
+        return new
+
+    def _cut(self, text: str) -> tuple[str, ...]:
+        with self._lock:
+            if self._connection is None:
+                self._connection = sqlite3.connect(
+                    ":memory:", isolation_level=None, check_same_thread=False
+                )
+                self._connection.executescript(
+                    f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}');"
+                    "CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance);"
+                )
+            self._connection.execute("DELETE FROM probe")
+            self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
+            rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
+            return tuple(row[0] for row in rows)
+
+    def close(self) -> None:
+        """Let go of the table in memory."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+
+_PORTER: Final = WordForms()
+
+
+@lru_cache(maxsize=FORMS_KEPT)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; anything but English letters comes back as it is.
 
     >>> [stem(word) for word in ("marries", "hopping", "relational", "v2", "é")]
     ['marri', 'hop', 'relat', 'v2', 'é']
     """
-    return _KNOWN.get(word) or _stemmed((word,))[0]
-
-
-def _stemmed(words: Sequence[str]) -> list[str]:
-    new = [word for word in {*words} if word not in _KNOWN and _STEMMED.fullmatch(word)]
-    found: dict[str, str] = {}
-    if new:
-        with _ONE_AT_A_TIME:
-            index = _index()
-            index.execute("INSERT INTO word(rowid, said) VALUES (1, ?)", (" ".join(new),))
-            made = [term for (term,) in index.execute("SELECT term FROM stem ORDER BY offset")]
-            index.execute("INSERT INTO word(word) VALUES ('delete-all')")
-            found = dict(zip(new, made, strict=True))
-            if len(_KNOWN) > _CACHED:
-                _KNOWN.clear()
-            _KNOWN.update(found)
-    return [_KNOWN.get(word) or found.get(word, word) for word in words]
-
-
-@cache
-def _index() -> sqlite3.Connection:
-    index = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    index.execute(
-        "CREATE VIRTUAL TABLE word USING fts5(said, tokenize = 'porter unicode61', content = '')"
-    )
-    index.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, instance)")
-    return index
+    return _PORTER(word)[0] if _STEMMED.fullmatch(word) else word
 
 
 def stems(text: str) -> list[str]:
@@ -71,7 +107,9 @@ def stems(text: str) -> list[str]:
     >>> stems("The Servicer's Determination Dates")
     ['the', 'servic', 'determin', 'date']
     """
-    return _stemmed(WORD.findall(_POSSESSIVE.sub("", text).casefold()))
+    words = WORD.findall(_POSSESSIVE.sub("", text).casefold())
+    _PORTER.learn(words)
+    return list(map(stem, words))
 
 
 def phrase_key(text: str) -> str:
@@ -136,8 +174,9 @@ ABOUT_MEANING: Final = frozenset(stems(_WORDS["about_meaning"]))
 FORMS: Final[dict[str, tuple[str, ...]]] = {}
 """Stem -> every form of the word, or of both words where two share a form ("lay", "leaves")."""
 
+_PORTER.learn(_WORDS["irregular"].split())
 for _group in map(str.split, _WORDS["irregular"].split("|")):
-    for _form in _stemmed(_group):
+    for _form in map(stem, _group):
         FORMS[_form] = tuple(dict.fromkeys((*FORMS.get(_form, ()), *_group)))
 
 
