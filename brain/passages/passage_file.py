@@ -18,7 +18,7 @@ from kds.brain.store import maintenance
 from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import Database, all_files
-from kds.brain.words.terms import TokenCounter, WordForms, estimate_tokens
+from kds.brain.words.terms import PORTER, TOKENS, TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
@@ -57,8 +57,6 @@ class PassageFile(PassageStore):
         self.path = path
         self.count_tokens = count_tokens
         self.database = Database(path, self.kind, clock=clock)
-        self._forms = WordForms()
-        self._tokens = WordForms("unicode61")
         self.database.wipe_if_due()
 
     @healing
@@ -108,7 +106,7 @@ class PassageFile(PassageStore):
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
         with self.database.read() as connection:
-            counts = {word: [self._frequency(connection, one) for one in self._forms(word)]
+            counts = {word: [self._frequency(connection, one) for one in PORTER(word)]
                       for word in words}  # fmt: skip
         return {word: min(found, default=0) for word, found in counts.items()}
 
@@ -118,7 +116,7 @@ class PassageFile(PassageStore):
         Each is quoted, so that nothing in it is an operator. Those of a phrase need not be
         neighbours, and stand in any column: the memory's index has no places of words.
         """
-        cut = filter(None, map(self._tokens, words))
+        cut = filter(None, map(TOKENS, words))
         each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
         return " OR ".join(f"({one})" for one in each)
 
@@ -154,6 +152,4 @@ class PassageFile(PassageStore):
 
     def close(self) -> None:
         """Let go of the file. Closing twice is fine."""
-        self._forms.close()
-        self._tokens.close()
         self.database.close()

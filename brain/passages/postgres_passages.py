@@ -2,7 +2,7 @@
 
 Vectors are pgvector's, in half precision, with an HNSW index a width. Full text is BM25 as SQLite's
 FTS5 ranks it, over terms that KDS cuts itself: the server's own parsers and dictionaries differ by
-version and locale, and with `WordForms` both engines find the same words. Over everything, only
+version and locale, and with `PORTER` both engines find the same words. Over everything, only
 passages with one of the rarer words are ranked once the words of a question stand in more than
 DRIVING passages, and in a large memory it is estimated how common a word is (schema/recall.sql).
 """
@@ -25,7 +25,7 @@ from kds.brain.passages.values import Scores
 from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import Check
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
-from kds.brain.words.terms import TokenCounter, WordForms, estimate_tokens
+from kds.brain.words.terms import PORTER, TokenCounter, estimate_tokens
 from kds.brain.workspace import SharedDatabase
 
 LONGEST_TERM: Final = 500
@@ -86,7 +86,6 @@ class PostgresPassages(PassageStore):
     def __init__(self, database: Tenancy, *, count_tokens: TokenCounter = estimate_tokens) -> None:
         """See the rows of a tenant; asks nothing yet."""
         self.database, self.count_tokens = database, count_tokens
-        self._forms = WordForms()
 
     @classmethod
     def of(
@@ -153,7 +152,7 @@ class PostgresPassages(PassageStore):
 
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
-        terms = {word: [_phrase((term,)) for term in self._forms(word)] for word in words}
+        terms = {word: [_phrase((term,)) for term in PORTER(word)] for word in words}
         with self.database.read() as connection:
             counts = self._frequencies(connection, [*chain.from_iterable(terms.values())])
         return {
@@ -161,7 +160,7 @@ class PostgresPassages(PassageStore):
         }
 
     def _queries(self, words: Iterable[str], labels: str = "") -> list[str]:
-        cut = (self._forms(word.replace("\x00", "")) for word in words)
+        cut = (PORTER(word.replace("\x00", "")) for word in words)
         # Two words of one term count twice, as they do in a file.
         return [_phrase(terms, labels) for terms in cut if terms]
 
@@ -258,7 +257,7 @@ class PostgresPassages(PassageStore):
         places: dict[str, list[str]] = {}
         at = size = 0
         for label, text in zip(LABELS, texts, strict=True):
-            for term in self._forms.of_text(text):
+            for term in PORTER.of_text(text):
                 at += 1
                 size += 1
                 places.setdefault(term[:LONGEST_TERM], []).append(f"{min(at, LAST_PLACE)}{label}")
@@ -274,7 +273,6 @@ class PostgresPassages(PassageStore):
 
     def close(self) -> None:
         """Let go of the tenant's rows. Closing twice is fine."""
-        self._forms.close()
         self.database.close()
 
 

@@ -80,15 +80,10 @@ class WordForms:
             rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
             return tuple(row[0] for row in rows)
 
-    def close(self) -> None:
-        """Let go of the table in memory."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
 
-
-_PORTER: Final = WordForms()
+PORTER: Final = WordForms()
+TOKENS: Final = WordForms("unicode61")
+"""The same without stems."""
 
 
 @lru_cache(maxsize=FORMS_KEPT)
@@ -98,7 +93,7 @@ def stem(word: str) -> str:
     >>> [stem(word) for word in ("marries", "hopping", "relational", "v2", "é")]
     ['marri', 'hop', 'relat', 'v2', 'é']
     """
-    return _PORTER(word)[0] if _STEMMED.fullmatch(word) else word
+    return PORTER(word)[0] if _STEMMED.fullmatch(word) else word
 
 
 def stems(text: str) -> list[str]:
@@ -108,7 +103,7 @@ def stems(text: str) -> list[str]:
     ['the', 'servic', 'determin', 'date']
     """
     words = WORD.findall(_POSSESSIVE.sub("", text).casefold())
-    _PORTER.learn(words)
+    PORTER.learn(words)
     return list(map(stem, words))
 
 
@@ -174,7 +169,7 @@ ABOUT_MEANING: Final = frozenset(stems(_WORDS["about_meaning"]))
 FORMS: Final[dict[str, tuple[str, ...]]] = {}
 """Stem -> every form of the word, or of both words where two share a form ("lay", "leaves")."""
 
-_PORTER.learn(_WORDS["irregular"].split())
+PORTER.learn(_WORDS["irregular"].split())
 for _group in map(str.split, _WORDS["irregular"].split("|")):
     for _form in map(stem, _group):
         FORMS[_form] = tuple(dict.fromkeys((*FORMS.get(_form, ()), *_group)))
