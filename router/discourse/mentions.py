@@ -141,6 +141,8 @@ def agency(mention: Mention) -> float:
     """
     if mention.parts:
         return min(agency(part) for part in mention.parts)
+    if any(word.isupper() and len(word) > 2 for word in mention.text.split()[:-1]):
+        return 0.0  # "a REST client"
     if mention.person or mention.people or mention.label in _ACTING_LABELS:
         return 1.0
     if mention.is_name:
