@@ -245,7 +245,7 @@ def choose(
     if not candidates:
         return None
     best = candidates[0]
-    # "Its text is too harsh / soften it": the dialog is no rival of the dialog's text
+    # "Its text is too harsh / soften it": the dialog does not compete with the dialog's text
     candidates = [c for c in candidates if not best.mention.text.startswith(f"{c.mention.text}'s ")]
     lead = margin(candidates)
     if best.score < need.min_score or lead < need.min_margin or scene.newer(best.mention, among):

@@ -12,7 +12,8 @@ from kds.testing.dialogues import read_dialogues
 
 FOLDER = Path(__file__).parents[2] / "tidy"
 FLOORS = [
-    ("a", 104, 14), ("b", 46, 11), ("c", 90, 8), ("d", 92, 10), ("e", 70, 15), ("f", 23, 26), ("g", 59, 9),
+    ("a", 104, 14), ("b", 46, 11), ("c", 90, 8), ("d", 92, 10), ("e", 70, 15),
+    ("f", 23, 26), ("g", 59, 9),
 ]  # fmt: skip
 
 
