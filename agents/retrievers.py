@@ -14,7 +14,6 @@ from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import MemoryStore, log_recall
 from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Scope
 from kds.brain.settings import RecallOptions
 
 SURFACE: Final = "retriever"
@@ -45,7 +44,8 @@ class MemoryRetriever(BaseRetriever):
         found = recall(
             self.memory,
             query,
-            scope=Scope(self.session_id, self.document),
+            session=self.session_id,
+            document=self.document,
             limit=self.k if k is None else k,
             options=self.options,
             embedder=self.embedder,

@@ -25,7 +25,7 @@ from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import Archive, SqliteStore
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.recall import recall
-from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
+from kds.brain.passages.values import Message, Role
 from kds.brain.words.terms import WORD
 from kds.brain.workspace import Workspace
 
@@ -157,7 +157,7 @@ def _recalling(
 ) -> Iterator[tuple[str, object]]:
     for where in ("conversation", "global"):
         for what, model in (("words", None), ("hybrid", embedder)):
-            scopes = [EVERYWHERE if where == "global" else Scope(one) for one, _ in asked]
+            scopes = [None if where == "global" else one for one, _ in asked]
             pairs = zip([text for _, text in asked], scopes, strict=True)
             times = [_times(store, text, scope, model) for text, scope in pairs]
             yield from costs(f"recall_{where}_{what}", times[WARM_UP:])
@@ -172,13 +172,13 @@ def _recalling(
 
 
 def _times(
-    store: SqliteStore, text: str, scope: Scope, embedder: RandomEmbedder | None
+    store: SqliteStore, text: str, scope: str | None, embedder: RandomEmbedder | None
 ) -> tuple[float, float]:
     """Milliseconds of a recall, without those of making its vector."""
     vector_ms = []
 
     def ask() -> None:
-        found = recall(store, text, scope=scope, few=0, embedder=embedder)
+        found = recall(store, text, session=scope, few=0, embedder=embedder)
         vector_ms.append(found.timings_ms.get("embedding", 0.0))
 
     cpu, wall = spent(ask)

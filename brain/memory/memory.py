@@ -35,7 +35,7 @@ from kds.brain.passages.recall import (
     recall,
 )
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import EVERYWHERE, Message, Passage, Role, Scope, Summary
+from kds.brain.passages.values import Message, Passage, Role, Summary
 from kds.brain.settings import LiveConfig, MemorySettings
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
@@ -370,11 +370,19 @@ class ConversationMemory:
         )
         return window_of(messages, query, self.flags, count)
 
-    def _recalled(self, query: str, limit: int, embedder: Embedder | None, scope: Scope) -> Recall:
+    def _recalled(
+        self,
+        query: str,
+        limit: int,
+        embedder: Embedder | None,
+        session: str | None = None,
+        document: str | None = None,
+    ) -> Recall:
         return recall(
             self.store,
             query,
-            scope=scope,
+            session=session,
+            document=document,
             limit=limit,
             options=self.config.settings.recall,
             embedder=embedder,
@@ -409,7 +417,7 @@ class ConversationMemory:
         if not self.flags.enabled:
             nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
             return Remembered(nothing, assemble(query, (), budget_tokens=budget))
-        found = self._recalled(query, limit, self.tools.embedder, Scope(session, document))
+        found = self._recalled(query, limit, self.tools.embedder, session, document)
         text = assemble(query, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
         found = self._logged(found, text)
         notes = (*self.store.take_warnings(), *found.notes, *text.notes)
@@ -440,7 +448,7 @@ class ConversationMemory:
         shipped = (settings.embeddings or SHIPPED) == SHIPPED and total <= PROMPT_MEANING
         if embedder is None and shipped and shared_encoder().available:
             embedder = ShippedEmbedder()
-        found = self._recalled(message, PROMPT_FOUND, embedder, EVERYWHERE)
+        found = self._recalled(message, PROMPT_FOUND, embedder)
         hits = passages_about(found, total, said=(message, *said))
         text = assemble(
             message,

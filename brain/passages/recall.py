@@ -36,7 +36,7 @@ from kds.brain.passages.rerank import (
     window,
 )
 from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
-from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scores, Summary, is_told
+from kds.brain.passages.values import Passage, Scores, Summary, is_told
 from kds.brain.settings import RecallOptions
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 
@@ -204,7 +204,8 @@ def recall(
     store: MessageSearch,
     query: str,
     *,
-    scope: Scope = EVERYWHERE,
+    session: str | None = None,
+    document: str | None = None,
     limit: int = 10,
     options: RecallOptions = USUAL,
     embedder: Embedder | None = None,
@@ -212,9 +213,9 @@ def recall(
     few: int = FEW,
     least_cosine: float = LEAST_COSINE,
 ) -> Recall:
-    """Find what ``query`` is about, in the session of ``scope`` first, then everywhere.
+    """Find what ``query`` is about, in the ``session`` first, then everywhere.
 
-    ``scope.document`` lifts hits of conversations about that document, and hides no others.
+    ``document`` lifts hits of conversations about that document, and hides no others.
     "Yesterday" and the like count from ``now``. ``few``: with fewer hits all conversations are
     searched, 0 for never. Raises StoreError when the store cannot be read; an embedding model that
     fails is a note.
@@ -223,16 +224,16 @@ def recall(
     question, weights = read_question(query, now=now), weights_set(options)
     by_meaning = options.hybrid and weights.alpha > 0.0
     vector = embed_question(store, embedder if by_meaning else None, question.text, log)
-    search = _Search(store, question, options, weights, least_cosine, vector, scope.document, log)
+    search = _Search(store, question, options, weights, least_cosine, vector, document, log)
     with store.database.together():
-        hits = search.run(scope.session_id, limit=limit)
-        widened = scope.session_id is not None and len(hits) < min(few, limit)
+        hits = search.run(session, limit=limit)
+        widened = session is not None and len(hits) < min(few, limit)
         if widened:
             known = {hit.passage.chunk_id for hit in hits}
             others = search.run(None, limit=limit + len(known))
             hits += [replace(hit, elsewhere=True) for hit in others
                      if hit.passage.chunk_id not in known]  # fmt: skip
-        summaries = search.summaries(scope.session_id)
+        summaries = search.summaries(session)
     return Recall(
         question=question,
         hits=tuple(hits[:limit]),
@@ -243,7 +244,7 @@ def recall(
         flags={
             "hybrid": options.hybrid,
             "chunking": options.chunking,
-            "in_conversation": scope.session_id is not None,
+            "in_conversation": session is not None,
             "widened": widened,
             "embeddings": vector is not None,
             "for_code": question.asks_for_code,

@@ -78,17 +78,6 @@ class Summary:
     kind: SummaryKind
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a recall is for: a session comes first, those about a document count more."""
-
-    session_id: str | None = None
-    document: str | None = None
-
-
-EVERYWHERE: Final = Scope()
-
-
 Scores = dict[int, float]
 """Passages that a search found, best first, with scores. Those of different searches do not
 compare."""

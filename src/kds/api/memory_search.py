@@ -7,7 +7,7 @@ from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import MemoryStore, log_recall
 from kds.brain.passages.recall import Assembled, Hit, assemble, recall
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Scope, Summary
+from kds.brain.passages.values import Summary
 from kds.brain.settings import RecallOptions
 
 
@@ -44,7 +44,7 @@ def search_memory(
     ``budget`` puts the hits together as context of so many tokens.
     """
     found = recall(
-        store, query, scope=Scope(session), limit=limit, options=options,
+        store, query, session=session, limit=limit, options=options,
         embedder=embedder, now=utc_now(),
     )  # fmt: skip
     context = assemble(query, found.hits, budget_tokens=budget) if budget else None

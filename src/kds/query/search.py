@@ -15,7 +15,6 @@ from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import Citations, ConversationMemory
 from kds.brain.passages.recall import FEW, Hit, Recall, assemble, recall
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Scope as Where
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.reading import Recollection
@@ -206,7 +205,8 @@ def find(
                 recalled = recall(
                     memory.store,
                     text,
-                    scope=Where(known.session if known and inside else None, about_now),
+                    session=known.session if known and inside else None,
+                    document=about_now,
                     limit=limit + (len(known.message_ids) + 1 if known else 0),
                     options=memory.config.settings.recall,
                     few=0 if inside else FEW,

@@ -21,7 +21,7 @@ from kds.api.settings_edit import write_values
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall, weights_set
 from kds.brain.passages.rerank import Weights, weigh
-from kds.brain.passages.values import Role, Scope
+from kds.brain.passages.values import Role
 from kds.brain.settings import load_settings
 from kds.testing.examples import Bench, Example, Row, Text, Texts, times
 
@@ -117,7 +117,7 @@ def run(
             embed_waiting(store, embedder, tell=bench.tell)
         queries = [query for one in files for query in one.queries if query.relevant]
         for query in bench.each(queries, "asking"):
-            found = recall(store, query.query, scope=Scope(session_id=query.conversation),
+            found = recall(store, query.query, session=query.conversation,
                            limit=POOL, options=options, embedder=embedder)  # fmt: skip
             start = len(f"{query.conversation}{BETWEEN}")
             ids = [hit.passage.message_id[start:] for hit in found.hits]

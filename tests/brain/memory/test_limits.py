@@ -6,7 +6,6 @@ from pathlib import Path
 from kds.api.embeddings import embed_waiting
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall
-from kds.brain.passages.values import Scope
 
 from ...effort import bounded
 from ..document_recall_conformance import LetterEmbedder
@@ -35,4 +34,4 @@ def test_recalls_and_messages_stay_within_their_limits(tmp_path: Path) -> None:
         with bounded("the recalls", cpu_s=2 * RECALL_S * len(asked)):
             for question in asked:
                 recall(store, question, embedder=model)
-                recall(store, question, scope=Scope(session), embedder=model)
+                recall(store, question, session=session, embedder=model)

@@ -11,7 +11,7 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.rerank import Fused
-from kds.brain.passages.values import ChunkKind, Role, Scope
+from kds.brain.passages.values import ChunkKind, Role
 from kds.brain.settings import RecallOptions
 from kds.brain.words.terms import estimate_tokens
 
@@ -89,21 +89,21 @@ def _ids(found: Recall) -> list[str]:
     ],
 )
 def test_the_answer_comes_first(talk: SqliteStore, query: str, message: str) -> None:
-    assert _ids(recall(talk, query, scope=Scope("talk"), few=0))[0] == message
+    assert _ids(recall(talk, query, session="talk", few=0))[0] == message
 
 
 def test_the_conversation_comes_first_and_others_when_it_has_too_little(talk: SqliteStore) -> None:
-    found = recall(talk, "syslog", scope=Scope("talk"))
+    found = recall(talk, "syslog", session="talk")
     assert _ids(found) == ["o"]
     assert found.hits[0].elsewhere
     assert found.flags["widened"]
-    assert not recall(talk, "staging port", scope=Scope("talk")).flags["widened"]
-    assert _ids(recall(talk, "syslog", scope=Scope("talk"), few=0)) == []
+    assert not recall(talk, "staging port", session="talk").flags["widened"]
+    assert _ids(recall(talk, "syslog", session="talk", few=0)) == []
 
 
 def test_the_document_lifts_a_hit_and_hides_none(talk: SqliteStore) -> None:
     plain = recall(talk, "proxy staging")
-    biased = recall(talk, "proxy staging", scope=Scope(document="guide.md"))
+    biased = recall(talk, "proxy staging", document="guide.md")
     assert set(_ids(plain)) == set(_ids(biased))
     lifted = {hit.passage.message_id: hit.score for hit in biased.hits}
     for hit in plain.hits:
@@ -113,7 +113,7 @@ def test_the_document_lifts_a_hit_and_hides_none(talk: SqliteStore) -> None:
 
 def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
     _embed(talk, Meaning())
-    found = recall(talk, "tooth trouble", scope=Scope("talk"), few=0, embedder=Meaning())
+    found = recall(talk, "tooth trouble", session="talk", few=0, embedder=Meaning())
     assert "2" in _ids(found)[:2]
     assert found.counts["dense"] > 0
     assert "embedding" in found.timings_ms
@@ -129,7 +129,7 @@ def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
 )
 def test_a_failing_model_leaves_the_words(talk: SqliteStore, model: Meaning, note: str) -> None:
     _embed(talk, Meaning())
-    found = recall(talk, "staging port", scope=Scope("talk"), embedder=model)
+    found = recall(talk, "staging port", session="talk", embedder=model)
     assert _ids(found)[0] == "1"
     assert any(note in line for line in found.notes)
 
@@ -137,14 +137,14 @@ def test_a_failing_model_leaves_the_words(talk: SqliteStore, model: Meaning, not
 def test_without_hybrid_only_words_are_searched(talk: SqliteStore) -> None:
     _embed(talk, Meaning())
     off = RecallOptions(hybrid=False)
-    found = recall(talk, "parse_rows", scope=Scope("talk"), options=off, embedder=Meaning())
+    found = recall(talk, "parse_rows", session="talk", options=off, embedder=Meaning())
     assert _ids(found)[0] == "5"
     assert (found.counts["code"], found.counts["dense"]) == (0, 0)
 
 
 def test_without_chunking_whole_messages_are_found_once(talk: SqliteStore) -> None:
     off = RecallOptions(chunking=False)
-    found = recall(talk, "parse_rows list", scope=Scope("talk"), options=off, few=0)
+    found = recall(talk, "parse_rows list", session="talk", options=off, few=0)
     assert len(set(_ids(found))) == len(found.hits)
     assert found.hits[0].passage.body == TALK[5][2]
 

@@ -8,7 +8,6 @@ import pytest
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.passages.recall import recall
-from kds.brain.passages.values import Scope
 from kds.brain.store.postgres import Server
 
 from ....postgres import driver
@@ -36,8 +35,8 @@ def test_a_recall_is_one_transaction(store: PostgresStore, monkeypatch: pytest.M
         return begin(self, what, *rest)
 
     monkeypatch.setattr(Server, "_begun", counted)
-    for scope in (Scope("s"), Scope()):
-        assert recall(store, "walrus", scope=scope).hits
+    for scope in ("s", None):
+        assert recall(store, "walrus", session=scope).hits
     assert len(begun) == 2
 
 
