@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,9 @@ MOST_LINES: Final = 1_000
 
 LOCK_TIMEOUT_S: Final = 10.0
 """How long a write waits. It holds the lock for milliseconds; one that holds it so long hangs."""
+
+REMEMBERED: Final = 1000
+"""Conversations whose entries a process keeps for an outage of the server, the latest used."""
 
 EntryLine = Line[ContextEntry]
 
@@ -144,11 +148,21 @@ class Journal(ABC):
         """Forget the conversation; returns the number of entries that were dropped."""
 
 
+@dataclass(slots=True)
+class Known:
+    """What a process knows of a context, for when its server is away."""
+
+    lines: tuple[EntryLine, ...] = ()
+    late: tuple[EntryLine, ...] = ()
+    """Not stored yet. They end with the process."""
+
+
 class ContextJournal(Journal):
     """Load, log and clear the context in a text. Any number of processes may do so at once.
 
     With an ``origin`` entries are logged as its own, and those out of its reach are not loaded
-    (`kds.brain.context.names`). While a server is away the context is empty, and a warning says so.
+    (`kds.brain.context.names`). While a server is away the context is what the process knows, and a
+    warning says so; what could not be stored is stored with the next message.
     Every method raises StoreError when the text cannot be used.
     """
 
@@ -158,9 +172,12 @@ class ContextJournal(Journal):
         *,
         clock: Clock = utc_now,
         origin: str | None = None,
+        known: Known | None = None,
     ) -> None:
+        """``known``: shared by the journals of one context."""
         self.text = PrivateFile(text) if isinstance(text, Path) else text
         self._lines = LineText(self.text, self._decoded, most=MOST_LINES)
+        self._known = known or Known()
         self._clock = clock
         self._origin = origin
         self._seen: frozenset[bytes] | None = None
@@ -171,9 +188,9 @@ class ContextJournal(Journal):
         try:
             found, warnings = self._lines.load(self._kept)
         except OutageError as error:
-            return LoadedContext(warnings=(f"{error.message}: what was said before is not known",))
+            return self._alone(error)
         self._seen = frozenset(line.raw for line in found.good)
-        return self._loaded(found.good, warnings)
+        return self._loaded(self._with_late(found.good), warnings)
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach,
@@ -185,15 +202,19 @@ class ContextJournal(Journal):
         Raises ValueError for a timestamp without a zone, ExposedError when git would commit it.
         """
         stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
-        line = Line(encode(stored), stored)
+        line, known = Line(encode(stored), stored), self._known
         try:
             self.text.prepare()
             with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
                 found = self._lines.read(text)
-                lines = self._added(found.good, line, fresh=fresh)
+                lines = self._added(self._with_late(found.good), line, fresh=fresh)
                 warnings = self._lines.write(text, self._kept(lines), found)
         except OutageError as error:
-            return LoadedContext((stored,), (f"{error.message}: the message is not stored",))
+            # Perhaps it was stored: then it is found there with the next message.
+            known.lines = self._kept(self._added(known.lines, line, fresh=fresh))
+            known.late = (*known.late, line)[-LIMIT:]
+            return self._alone(error)
+        known.lines, known.late = self._kept(lines), ()
         return self._loaded(lines, warnings)
 
     def clear(self) -> int:
@@ -204,9 +225,10 @@ class ContextJournal(Journal):
         if not (self.text.exists or self.text.aside.exists):
             return 0
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
-            kept = self._kept(self._lines.read(text).good)
+            kept = self._kept(self._with_late(self._lines.read(text).good))
             text.replace(b"")
             text.aside.remove()
+        self._known.lines = self._known.late = ()
         return len(kept)
 
     def _decoded(self, raw: bytes) -> ContextEntry:
@@ -222,12 +244,26 @@ class ContextJournal(Journal):
     def _kept(self, lines: Iterable[EntryLine]) -> tuple[EntryLine, ...]:
         return tuple(self._young(lines)[-LIMIT:])
 
+    def _with_late(self, lines: Sequence[EntryLine]) -> tuple[EntryLine, ...]:
+        """``lines`` and what the process could not store so far."""
+        there = {line.raw for line in lines}
+        every = (*lines, *(line for line in self._known.late if line.raw not in there))
+        self._known.lines = self._kept(every)
+        return every
+
     def _added(
         self, lines: Sequence[EntryLine], line: EntryLine, *, fresh: bool
     ) -> list[EntryLine]:
         seen = [one.value for one in lines if self._seen is None or one.raw in self._seen]
         near = within_reach(seen, line.value.origin) if fresh else ()
         return [*(one for one in lines if one.value not in near), line]
+
+    def _alone(self, error: OutageError) -> LoadedContext:
+        """What the process knows by itself."""
+        note = f"{error.message}: the context is what this process knows of it"
+        if late := len(self._known.late):
+            note += f"; {late} not stored yet, and lost when this process ends"
+        return self._loaded(self._kept(self._known.lines), (note,))
 
     def _loaded(self, lines: Sequence[EntryLine], warnings: tuple[str, ...]) -> LoadedContext:
         young, kept = self._young(lines), self._kept(lines)
@@ -250,6 +286,7 @@ class Contexts:
         self._clock = clock
         self.texts = open_texts(workspace, environ=environ, clock=clock)
         self.texts.hold()
+        self._known = lru_cache(REMEMBERED)(lambda name: Known())
 
     def journal(self, conversation: str | None = None, *, origin: str | None = None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
@@ -262,7 +299,9 @@ class Contexts:
         if conversation is not None:
             path = conversation_path(self._workspace, conversation)
         name = path.relative_to(self._workspace.brain).as_posix()
-        return ContextJournal(self.texts(name), clock=self._clock, origin=origin)
+        return ContextJournal(
+            self.texts(name), clock=self._clock, origin=origin, known=self._known(name)
+        )
 
     def close(self) -> None:
         """Let go of the server, if there is one. Closing twice is fine."""

@@ -174,7 +174,7 @@ class MemoryStore(SummaryTable):
         """Store a message, in a session that begins with it if need be, and what ``notes`` write
         of it: in one transaction."""
         at = message.message.at
-        with self.database.write() as connection:
+        with self.database.write(ahead=True) as connection:
             found = find_number(connection, session)
             if found is None:
                 name = checked_id(session, "session", self.database.place)
@@ -188,7 +188,7 @@ class MemoryStore(SummaryTable):
         """Put an archived session back as it was, whole or not at all; beside one that has its id
         already it gets another."""
         drafts = [self._draft_of(one) for one in archive.messages]
-        with self.database.write() as connection:
+        with self.database.write(ahead=True) as connection:
             there = found_in(connection, archive.session.id) is not None
             session = replace(archive.session, id=new_id() if there else archive.session.id)
             number = insert(connection, session)

@@ -42,10 +42,13 @@ class Engine(Protocol):
         """Lend a connection; everything read within sees one state."""
         ...
 
-    def write(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
+    def write(
+        self, *, durable: bool = True, ahead: bool = False
+    ) -> AbstractContextManager[Connection]:
         """Lend a connection for one transaction: all of it is stored, or nothing.
 
-        Nobody else writes the same tables (of the same tenant) meanwhile.
+        Nobody else writes the same tables (of the same tenant) meanwhile. ``ahead``: a server need
+        not answer a statement before the next one is sent, and no ``rowcount`` is known.
         """
         ...
 

@@ -7,7 +7,7 @@ transaction mode. Nothing waits longer than ``timeout_s``.
 import os
 import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -114,12 +114,13 @@ class Server:
 
     @contextmanager
     def transaction(
-        self, begin: str = "", *, limit_s: float | None = None
+        self, begin: str = "", *, limit_s: float | None = None, ahead: bool = False
     ) -> Iterator[PgConnection]:
         """Lend a connection on which ``begin`` was run, and commit when the block ends well.
 
         By default it acts as the role of the address, and no statement takes too long.
-        ``limit_s``: how long an answer may take, when it is not the usual time.
+        ``limit_s``: how long an answer may take, when it is not the usual time. ``ahead``: a
+        statement is sent before the one before is answered, unless its rows are read.
         """
         begin = begin or f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
         if self.closed:
@@ -135,8 +136,9 @@ class Server:
         with self.translated(time.monotonic()):
             connection = self._begun(begin, self.timeout_s if limit_s is None else limit_s)
             try:
-                yield connection
-                connection.execute(b"COMMIT")
+                with connection.pipeline() if ahead else nullcontext() as pipeline:
+                    yield connection
+                    self._commit(connection, pipeline)
             finally:
                 self._give_back(connection)  # what was not committed is undone
 
@@ -169,6 +171,30 @@ class Server:
             yield connection
             if held is not None:
                 held[begin] = stack.pop_all(), connection
+
+    def _commit(self, connection: PgConnection, pipeline: "psycopg.Pipeline | None") -> None:
+        """Commit. When the time for a standby's word is up, the server says so in a warning, and
+        calls it done: lost along with it, it was acknowledged for nothing. Raises OutageError."""
+        said: list[str | None] = []
+
+        def hear(notice: Any) -> None:
+            said.append(notice.severity_nonlocalized)  # now: it is gone afterwards
+
+        connection.add_notice_handler(hear)
+        try:
+            connection.execute(b"COMMIT")
+            if pipeline is not None:
+                pipeline.sync()
+        finally:
+            connection.remove_notice_handler(hear)
+        if "WARNING" in said:
+            self._retry_at = time.monotonic() + RETRY_S
+            raise OutageError(
+                "the database could not say for sure that it was stored",
+                where=self.place,
+                hint="a standby did not confirm it in time: is there one of those that "
+                "synchronous_standby_names lists?",
+            )
 
     def _begun(self, begin: str, limit_s: float) -> PgConnection:
         """Begin a transaction on a connection that works.

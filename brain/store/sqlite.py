@@ -116,7 +116,7 @@ class Database:
         return str(self.path)
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = True, ahead: bool = False) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection for one transaction: all of it is stored, or nothing.
 
         Not ``durable``: it outlives the process, but perhaps not a power cut. For what nobody

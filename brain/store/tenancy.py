@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
-from kds.brain.store.engine import Connection
+from kds.brain.store.engine import VALUES_LIMIT, Connection
 from kds.brain.store.postgres import LOCK_S, PgConnection, Server
 from kds.brain.workspace import SharedDatabase, Texts, Workspace
 
@@ -89,7 +90,9 @@ class Tenancy:
             yield _Translating(connection, self.server)
 
     @contextmanager
-    def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
+    def write(
+        self, *, durable: bool = True, ahead: bool = False, lock: str = ""
+    ) -> Iterator[Connection]:
         """Lend a connection for one transaction: all of it is stored, or nothing.
 
         Writers of one tenant wait for one another, as those of a file do; tenants do not, and who
@@ -98,7 +101,7 @@ class Tenancy:
         """
         self._require_open()
         begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
-        with self.server.transaction(begin) as connection:
+        with self.server.transaction(begin, ahead=ahead) as connection:
             yield _Translating(connection, self.server)
 
     def together(self) -> AbstractContextManager[object]:
@@ -165,10 +168,39 @@ class _Translating:
             return self._connection.execute(to_postgres(query), values or None)
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        cursor = self._connection.cursor()
+        given = list(rows)
+        if len(given) == 1:  # a pipeline for one costs twice as much
+            return self.execute(query, given[0])
         with self._server.translated():
-            cursor.executemany(to_postgres(query), list(rows))
-        return cursor
+            head, inserts, row = query.partition(" VALUES ")
+            if not (inserts and given):
+                cursor = self._connection.cursor()
+                cursor.executemany(to_postgres(query), given)
+                return cursor
+            # One statement for many rows takes a fifth of the time of one for each.
+            row, clash, rest = row.replace(*_WITH_TENANT).partition(" ON CONFLICT")
+            raw = self._server.driver.RawCursor(self._connection)
+            done, at_once = 0, VALUES_LIMIT // len(given[0])
+            for some in (given[at : at + at_once] for at in range(0, len(given), at_once)):
+                text = head + inserts + ", ".join([row] * len(some)) + clash + rest
+                done += raw.execute(_numbered(text), [*chain.from_iterable(some)]).rowcount
+        return _Inserted(done)
+
+
+class _Inserted(NamedTuple):
+    """What inserting many rows found: how many they are."""
+
+    rowcount: int
+
+
+def _numbered(query: str) -> bytes:
+    """Return a statement with the server's own marks, which the driver does not look for.
+
+    >>> _numbered("VALUES (?, ?), (?, ?)")
+    b'VALUES ($1, $2), ($3, $4)'
+    """
+    first, *others = query.split("?")
+    return (first + "".join(f"${n}{text}" for n, text in enumerate(others, 1))).encode()
 
 
 @lru_cache(maxsize=1024)
@@ -284,7 +316,7 @@ class PostgresText(LockedText):
             return
         with self.opened() as tenancy:
             lock = f"text {self.key}"
-            with tenancy.write(lock=lock) if writes else tenancy.read() as connection:
+            with tenancy.write(lock=lock, ahead=True) if writes else tenancy.read() as connection:
                 yield connection, tenancy.clock
 
 

@@ -267,6 +267,7 @@ def test_an_outage_is_said_and_got_over(
     said = {"message": "Make it purple", "conversation": "c"}
     answers = [ann.post("/route", json=said), ann.get("/sessions"), ann.get("/context")]
     assert [one.status_code for one in answers] == [200, 503, 200]
+    assert answers[0].json()["expanded"] == "Make the FAB button purple"
     for text in (one.text for one in answers):
         assert "cannot be reached" in text or "could not be reached" in text
         assert server.place.rpartition("/")[2] not in text, "where the database is"
@@ -275,7 +276,7 @@ def test_an_outage_is_said_and_got_over(
     outage(False)
     assert ann.get("/readyz").status_code == 200
     expanded(ann, "Add tests for that")
-    assert heard(ann) == [FAB, "Add tests for that"]
+    assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
 def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(office: Office) -> None:
@@ -358,10 +359,11 @@ def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
         admin.execute("LOCK TABLE kds.kept_text IN ACCESS EXCLUSIVE MODE")
         reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"})
         assert reply.status_code == 200, reply.text
+    assert reply.json()["expanded"] == "Make the FAB button purple"
     assert "took too long" in reply.text
-    assert "not stored" in reply.text
+    assert "not stored yet" in reply.text
     expanded(ann, "Add tests for that")
-    assert heard(ann) == [FAB, "Add tests for that"]
+    assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
 def test_nobody_else_is_told_where_the_service_keeps_its_files(

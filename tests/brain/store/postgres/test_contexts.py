@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from kds.brain.context.journal import MAX_AGE, Contexts
-from kds.brain.timeouts import Deadline
+from kds.brain.errors import OutageError
+from kds.brain.store.postgres import Server
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import LEARNED, Workspace, open_texts
 
-from ....effort import PATIENCE_S
 from ...conformance import HandClock
 
 OpenContexts = Callable[..., Contexts]
@@ -86,22 +87,54 @@ def test_what_several_services_log_is_kept(open_contexts: OpenContexts, clock: H
         assert mine == [f"{name}-{number}" for number in range(3)]
 
 
-def test_an_outage_is_said_and_nothing_is_known_meanwhile(
+def test_an_outage_is_got_over_with_what_the_process_knows(
     open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
 ) -> None:
-    journal = open_contexts().journal("c")
-    journal.log(said(clock, "before"))
+    one, other = open_contexts(), open_contexts()
+    one.journal("c").log(said(clock, "before"))
     outage(True)
-    loaded = journal.load()
-    assert loaded.entries == ()
+    loaded = one.journal("c").load()
+    assert [entry.user_message for entry in loaded.entries] == ["before"]
     assert "cannot be reached" in loaded.warnings[0]
-    during = journal.log(said(clock, "during"))
-    assert [entry.user_message for entry in during.entries] == ["during"]
-    assert "not stored" in during.warnings[0]
+    during = one.journal("c").log(said(clock, "during"))
+    assert [entry.user_message for entry in during.entries] == ["before", "during"]
+    assert "1 not stored yet" in during.warnings[0]
     outage(False)
-    assert Deadline(PATIENCE_S).until(lambda: not journal.load().warnings, pause_s=0.05)
-    assert journal.log(said(clock, "after")).warnings == ()
-    assert texts(open_contexts()) == ["before", "after"]
+    other.journal("c").log(said(clock, "meanwhile"))
+    assert one.journal("c").log(said(clock, "after")).warnings == ()
+    assert texts(other) == ["before", "meanwhile", "during", "after"]
+
+
+def test_what_was_stored_although_nobody_could_tell_is_not_stored_twice(
+    open_contexts: OpenContexts, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = Server._commit
+
+    def commit(server: Server, *how: Any) -> None:
+        commits(server, *how)
+        raise OutageError("the answer was lost")
+
+    journal = open_contexts().journal("c")
+    with monkeypatch.context() as patched:
+        patched.setattr(Server, "_commit", commit)
+        assert "1 not stored yet" in journal.log(said(clock, "once")).warnings[0]
+    journal.log(said(clock, "then"))
+    assert texts(open_contexts()) == ["once", "then"]
+
+
+def test_what_waits_goes_after_two_hours_and_with_its_conversation(
+    open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
+) -> None:
+    one = open_contexts()
+    outage(True)
+    one.journal("c").log(said(clock, "old"))
+    one.journal("d").log(said(clock, "unwanted"))
+    clock.move(hours=3)
+    outage(False)
+    assert one.journal("d").clear() == 0
+    one.journal("c").log(said(clock, "now"))
+    one.journal("d").log(said(clock, "now"))
+    assert texts(open_contexts()) == texts(open_contexts(), "d") == ["now"]
 
 
 def test_each_state_has_a_mark(environ: dict[str, str], place: Workspace, clock: HandClock) -> None:
