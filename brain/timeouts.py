@@ -6,7 +6,8 @@ thread is abandoned: it ends with its request, and never keeps the process from 
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
@@ -17,6 +18,14 @@ _Value = TypeVar("_Value")
 
 MOMENT_S: Final = 0.001
 """Too short for any call. Timers of event loops go off by so much too early."""
+
+
+@contextmanager
+def leaving_time(rest: float = 1.0) -> Iterator[None]:
+    """Sleep after the block, ``rest`` times as long as it took: that time is others'."""
+    begun = time.monotonic()
+    yield
+    time.sleep((time.monotonic() - begun) * rest)
 
 
 class OutOfTimeError(TimeoutError):

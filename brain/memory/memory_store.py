@@ -37,12 +37,19 @@ from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy
+from kds.brain.timeouts import leaving_time
 
 TURN: Final = "turn"
 """Name of the measurement of a turn."""
 
 EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
+
+MADE_AT_ONCE: Final = 20
+"""Messages of an archive that are made ready between two pauses."""
+
+RESTORING_REST: Final = 0.5
+"""These pauses, to the work between them: that time is other people's of the same service."""
 
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
@@ -187,7 +194,10 @@ class MemoryStore(SummaryTable):
     def restore(self, archive: Archive) -> Session:
         """Put an archived session back as it was, whole or not at all; beside one that has its id
         already it gets another."""
-        drafts = [self._draft_of(one) for one in archive.messages]
+        drafts: list[Draft] = []
+        for at in range(0, len(archive.messages), MADE_AT_ONCE):
+            with leaving_time(RESTORING_REST):
+                drafts += map(self._draft_of, archive.messages[at : at + MADE_AT_ONCE])
         with self.database.write(ahead=True) as connection:
             there = found_in(connection, archive.session.id) is not None
             session = replace(archive.session, id=new_id() if there else archive.session.id)

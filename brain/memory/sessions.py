@@ -30,6 +30,7 @@ from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import VALUES_LIMIT, Connection
 from kds.brain.store.maintenance import healing
+from kds.brain.timeouts import leaving_time
 from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
@@ -202,7 +203,8 @@ class SessionTable(MessageSearch):
     def _delete(self, sessions: Sequence[Session], tell: Tell = lambda *_: None) -> None:
         for done, session in enumerate(sessions, start=1):
             # What is lost with the server before the last one is deleted again.
-            with self.database.write(durable=done == len(sessions)) as connection:
+            rest = float(done < len(sessions))
+            with leaving_time(rest), self.database.write(durable=not rest) as connection:
                 # Chunks first: their index rows are found through the messages they are slices of.
                 ids = range_of(session.num)
                 connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
