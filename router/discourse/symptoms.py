@@ -32,6 +32,8 @@ _DENYING: Final = cc.NEGATIONS | {"no", "nothing", "none", "neither", "cannot", 
 CHOICE: Final = re.compile(r",\s*not\b|\b(?:instead of|rather than)\b", re.I)
 """Where one thing is set against another: "tabs, not spaces"."""
 
+_WISHING: Final = frozenset({("look", "like"), ("by", "default")})
+""" "It looks like the build is broken": and what now; "by default it's off": so it is to be."""
 _ENDED: Final = frozenset({"anymore", "more", "longer", "gone"})
 """With a fault they are good news: "no longer crashes", "the error is gone"."""
 _STOPPED: Final = frozenset({"stops", "stopped"})
@@ -66,8 +68,8 @@ def _statements(analysis: Analysis) -> list[Part]:
         return []
     if any(word.lower in _WORDS["asking"] for word in said):
         return []
-    if any(one.lemma == "look" and two.lower == "like" for one, two in pairwise(said)):
-        return []  # "it looks like the build is broken": and what now
+    if any((one.lemma, two.lower) in _WISHING for one, two in pairwise(said)):
+        return []
     if CHOICE.search(analysis.text) and not any(word.pos in {"VERB", "AUX"} for word in said):
         return []  # "tabs, not spaces"
     parts = list(_parts(analysis))
