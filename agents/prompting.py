@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it comes with a 
 
 REWRITER: Final = "query-rewriter"
 SUMMARIZER: Final = "conversation-summarizer"
+HANDOFF: Final = "handoff-writer"
 MEMORY: Final = "memory-found"
 """The prompt files; the last says what an agent is told of the memory."""
 
@@ -43,6 +44,9 @@ PROMPT_CHARS: Final = 120_000
 
 SUMMARY_WORDS: Final = 120
 """Words that the model is asked for: what it leaves out has room behind them."""
+
+BRIEF_WORDS: Final = 450
+"""Words that a brief is asked for: with the lists of files and commands it has 1,500 tokens."""
 
 PASSAGE_CHARS: Final = 2000
 """Characters of one passage that a model reads: a chunk has 500 tokens at most."""
@@ -135,6 +139,22 @@ def summarizer_of(model: LazyModel, library: PromptLibrary) -> Summarizer | None
         return _written(model, library, SUMMARIZER, values)
 
     return summarize if model else None
+
+
+def brief_writer(
+    model: LazyModel, library: PromptLibrary
+) -> Callable[[Sequence[Message], str], str] | None:
+    """Return what writes the brief of a session from its messages and the brief by rule.
+
+    None without a model. It raises ModelError, and takes as long as the model.
+    """
+
+    def write(messages: Sequence[Message], by_rule: str) -> str:
+        said = _said(messages[-(PROMPT_CHARS // LEAST_CHARS) :])
+        values = {"brief": by_rule, "messages": said, "words": BRIEF_WORDS}
+        return _written(model, library, HANDOFF, values)
+
+    return write if model else None
 
 
 def _said(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -74,6 +74,7 @@ class Workplace:
         self._library: PromptLibrary | None = None
         self._seen: Mark | None = None
         self._embedders: dict[str, Embedder | str] = {}
+        self._brief: tuple[object, str] = (None, "")
 
     def library(self) -> "PromptLibrary":
         """Return the prompts as their files are now."""
@@ -102,17 +103,27 @@ class Workplace:
 
     def handoff(self, to: str) -> str:
         """Return the brief of the last session of an assistant in this repository."""
+        from kds.agents.models import LazyModel
+        from kds.agents.prompting import brief_writer
         from kds.brain.settings import load_settings
         from kds.transcripts.catalogue import AssistantMemory
         from kds.transcripts.handoff import brief
         from kds.transcripts.recalling import latest
 
-        with closing(AssistantMemory.of(load_settings(self.workspace))) as memory:
+        settings = load_settings(self.workspace)
+        with closing(AssistantMemory.of(settings)) as memory:
             project = memory.project_of(str(self.workspace.root))
             found = latest(memory, project) if project else None
         if found is None:
             raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
-        return brief(*found, to=to)
+        key, model = (found[0].session, to), LazyModel(settings.model)
+        if self._brief[0] == key:  # a client asks again for what it shows
+            return self._brief[1]
+        write = brief_writer(model, self.library())
+        made = brief(*found, to=to, write=write, timeout_s=settings.model.timeout_s)
+        if made.by == "model":
+            self._brief = key, made.text
+        return made.text + "".join(f"\n({note})\n" for note in made.notes)
 
     def route_message(
         self,

@@ -108,8 +108,12 @@ def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Works
     """Print a brief with which another assistant goes on where the last session stopped.
 
     Goal, decisions with reasons, files, commands that worked, what failed, what is open, in at most
-    1,500 tokens.
+    1,500 tokens: by rule, or where a model is set (kds help models) written by it and checked.
     """
+    from kds.agents.models import LazyModel  # the others need no model
+    from kds.agents.prompting import brief_writer
+    from kds.router.prompts.library import PromptLibrary
+
     with _opened(workspace) as (memory, folder):
         projects = _projects(memory, folder)
         found = latest(memory, projects[0], session=session or "") if projects else None
@@ -117,8 +121,18 @@ def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Works
         which = f"session '{session}'" if session else "session"
         fix = "kds memory import, then kds handoff, in the session's folder"
         raise Refusal(f"no {which} of this repository is kept", fix)
-    made = brief(*found, to=to[0] if to else "")
-    say({"session": found[0].session.id, "brief": made}, made.rstrip())
+    model = LazyModel(load_settings(workspace).model)
+    library = PromptLibrary.load(workspace.prompts_dir)
+    with slow("writing the brief"):
+        made = brief(
+            *found, to=to[0] if to else "", write=brief_writer(model, library),
+            timeout_s=model.settings.timeout_s,
+        )  # fmt: skip
+    pass_on(made.notes)
+    say(
+        {"session": found[0].session.id, "brief": made.text, **fields(made, "by notes")},
+        made.text.rstrip(),
+    )
 
 
 def _hit_dict(one: Found, resume: str | None) -> dict[str, Any]:
