@@ -1,17 +1,19 @@
 """What arrives by itself: a line when a session starts, and one beside a prompt that points back.
 
 For the service, on the thread that looks after sessions. Nothing happens for a user who has never
-imported sessions, and nothing is told of another project.
+imported sessions, and nothing is told of another project. `with_words` finds what the hook said.
 """
 
 import os
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from kds.api.embeddings import load_embedder, model_name
 from kds.brain.clock import utc_now
@@ -19,10 +21,11 @@ from kds.brain.errors import KdsError
 from kds.brain.message import one_line
 from kds.brain.passages.store import Embedder
 from kds.brain.settings import Settings
-from kds.hooks.reply import GOES_ON, TRACE, goes_on
+from kds.hooks.reply import GOES_ON, OWN_LINES, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.formats import ERROR_LINE
+from kds.transcripts.formats import ERROR_LINE, moment, parsed
 from kds.transcripts.importing import embed, import_sessions, readers
+from kds.transcripts.json_lines import JsonLines
 from kds.transcripts.recalling import JUDGED, SURE, ask, latest, start_line, told_in
 from kds.transcripts.repository import git_lines
 
@@ -34,6 +37,8 @@ RECENT: Final = timedelta(days=30)
 """What changed before that, only an import by the user reads."""
 EMBED_S: Final = 5.0
 COMMITS: Final = 5
+NEAR: Final = timedelta(seconds=10)
+"""Between a call of the hook and the client's line on it: a client waits 5 s for a hook."""
 
 QUOTED_CHARS: Final = 200
 QUESTION_CHARS: Final = 1_000
@@ -187,3 +192,42 @@ def _embedder(embeddings: str | None) -> Embedder | None:
     with suppress(KdsError):
         return load_embedder(name) if name else None
     return None
+
+
+def with_words(calls: Iterable[tuple[str | None, ...]]) -> list[tuple[Any, ...]]:
+    """Return the calls of the hook's log (`kds.hooks.log.read_hook_log`), each with what it told.
+
+    The log has no word of a prompt. Clients that write JSON lines keep what their hooks said: each
+    line of KDS there belongs to the call of its session that is nearest in time.
+    """
+    worded: list[tuple[Any, ...]] = [(*one, []) for one in calls]
+    spoke = defaultdict[str, list[tuple[datetime, list[str]]]](list)
+    for at, _, session, _, what, told in worded:
+        if at and session and not what.startswith("silent"):
+            spoke[session].append((datetime.fromisoformat(at), told))
+    for reader in readers(Path.home(), os.environ).values() if spoke else ():
+        for source in reader.sources() if isinstance(reader, JsonLines) else ():
+            for at, line in _own_lines(source.path) if source.session in spoke else ():
+                away, told = min((abs(at - one), told) for one, told in spoke[source.session])
+                if away <= NEAR and line not in told:
+                    told.append(line)
+    return worded
+
+
+def _own_lines(path: Path) -> Iterator[tuple[datetime, str]]:
+    """The lines of KDS in a session, each with its time."""
+    with path.open("rb") as file:
+        for entry in (parsed(line) for line in file if b"KDS: " in line):
+            if isinstance(entry, dict) and (at := moment(entry.get("timestamp"))):
+                for text in _texts(entry):
+                    said = text.removeprefix("<hook_context>").removesuffix("</hook_context>")
+                    lines = filter(lambda one: one.startswith(OWN_LINES), said.splitlines())
+                    yield from ((at, one) for one in lines)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)

@@ -15,6 +15,7 @@ from ..conftest import Run, data, refused
 from .conftest import run_hook
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "5c0ffee5-1"}
+HINT = 'KDS: "it" probably means "the FAB button".'
 
 
 def calls(kds_call: Run, *options: str) -> list[dict[str, Any]]:
@@ -41,13 +42,28 @@ def test_it_says_what_was_told_when_in_which_session_and_why_not(root: Path, kds
     assert "nothing was said before it" in shown
 
 
-def test_nothing_typed_is_stored(root: Path) -> None:
-    for prompt in ("I want to add a FAB button", "Make it purple"):
-        run_hook(root, prompt=prompt, **CLAUDE)
+def test_the_words_are_those_that_the_client_kept_and_nothing_typed_is_stored_anew(
+    root: Path, kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    run_hook(root, prompt="I want to add a FAB button", **CLAUDE)
+    answer = run_hook(root, prompt="Make it purple", **CLAUDE)
     log = root / "kds-brain" / LOG_NAME
     assert "FAB" not in log.read_text()
     assert "purple" not in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert [one["told"] for one in calls(kds_call)] == [[], []], "no client kept it"
+    session = tmp_path / "claude/projects/shop/5c0ffee5-1.jsonl"
+    session.parent.mkdir(parents=True)
+    at = calls(kds_call)[1]["at"]
+    text = answer["hookSpecificOutput"]["additionalContext"]
+    lines = [
+        {"type": "user", "timestamp": at, "message": {"role": "user", "content": "x"}},
+        {"type": "attachment", "timestamp": at, "attachment": {"content": [text]}},
+    ]
+    session.write_text("".join(json.dumps(one) + "\n" for one in lines) + '{"cut": "KDS: \\"')
+    assert [one["told"] for one in calls(kds_call)] == [[], [HINT]]
+    assert HINT in kds_call("hook", "why").out
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from kds.service.service_client import ServiceUnavailableError, team_of
 from kds.service.team_client import TeamService
 from kds.service.team_stores import documents_of, memory_of
 from kds.testing.metrics import read_report
+from kds.transcripts.arriving import with_words
 
 _NOUNS: Final = {
     "context": "message in the context", "sessions": "session",
@@ -120,22 +121,27 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
 @base.option("--session ID", "Only of this session of a client: its id, or the beginning of it.")
 @base.option("--limit N", "Only the newest calls.", default=20, type=base.COUNT)
 def hook(*, action: str, session: str | None, limit: int, workspace: Workspace) -> None:
-    """Show when the hook told the model something, of what kind, and why it was silent.
+    """Show what the hook told the model and when, and why it was silent.
 
-    The log keeps no word of a prompt: the words stand in the session that the client keeps.
+    The log keeps no word of a prompt: what was told is read from the sessions that Claude Code,
+    Codex, Copilot CLI and Gemini CLI keep themselves.
     """
-    heads = ("at", "client", "session", "event", "what")
     found = [
         (at, client, name, event, what if client else f"failed: {what}")
         for at, client, name, event, what in read_hook_log(workspace.brain)
         if (name or "").startswith(session or "")
-    ][-limit:]
+    ]
     if session and not found:
         raise Refusal(f"no session '{session}' in the hook's log", "kds hook why lists them")
-    rows = [(at, client, (name or "")[:SHOWN_ID], *rest) for at, client, name, *rest in found]
+    calls = with_words(found[-limit:])
+    rows = [
+        (at, client, (name or "")[:SHOWN_ID], event, "\n".join([what, *told]))
+        for at, client, name, event, what, told in calls
+    ]
     none = "the hook was not called here yet: kds init sets it up, kds doctor tries it"
-    calls = [dict(zip(heads, one, strict=True)) for one in found]
-    say({"calls": calls}, Table(("time", *heads[1:]), rows, none=none))
+    heads = ("at", "client", "session", "event", "what", "told")
+    told = {"calls": [dict(zip(heads, one, strict=True)) for one in calls]}
+    say(told, Table(("time", *heads[1:-1]), rows, none=none))
 
 
 @base.command("kds metrics --since 24h")
