@@ -24,7 +24,7 @@ from kds.brain.settings import Settings
 from kds.hooks.reply import GOES_ON, OWN_LINES, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.formats import ERROR_LINE, moment, parsed
-from kds.transcripts.importing import embed, import_sessions, readers
+from kds.transcripts.importing import embed, import_sessions, project_folders, readers
 from kds.transcripts.json_lines import JsonLines
 from kds.transcripts.recalling import JUDGED, SURE, ask, latest, start_line, told_in
 from kds.transcripts.repository import git_lines
@@ -106,14 +106,11 @@ def _import(settings: Settings, session: str = "") -> None:
         try:
             if not session:
                 _last_import[0] = monotonic()
-            known = readers(Path.home(), os.environ)
+            known = readers(Path.home(), os.environ, project_folders(memory))
             wanted = {one.num for one in memory.projects() if one.wanted}
             embedder = _embedder(settings.recall.embeddings)
             for everywhere in (1, 0):
-                some = {
-                    name: known[name] for name, every in chosen
-                    if every == everywhere and name in known
-                }  # fmt: skip
+                some = {name: known[name] for name, every in chosen if every == everywhere}
                 report = import_sessions(
                     memory, some, only=None if everywhere else wanted, since=utc_now() - RECENT,
                     keep_days=0 if session else settings.assistants.keep_days, session=session,

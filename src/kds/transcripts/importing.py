@@ -32,8 +32,9 @@ from kds.transcripts.formats import (
     told,
 )
 from kds.transcripts.json_lines import READERS
+from kds.transcripts.specstory import SpecStory
 
-CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor")
+CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor", "specstory")
 
 MESSAGE_CHARS: Final = 6_000
 """Of what an assistant says and does after a prompt: beyond, it is several messages."""
@@ -69,8 +70,13 @@ class Report:
     """Passages that have no vector yet; the next import goes on."""
 
 
-def readers(home: Path, environ: Mapping[str, str]) -> dict[str, Reader]:
-    """Return the reader of each client, for the folders in which they keep their sessions."""
+def readers(
+    home: Path, environ: Mapping[str, str], folders: Iterable[str] = ()
+) -> dict[str, Reader]:
+    """Return the reader of each client, for the folders in which they keep their sessions.
+
+    ``folders`` are those of projects that may hold exports of SpecStory.
+    """
 
     def own(variable: str, usual: str) -> Path:
         return Path(environ.get(variable) or home / usual)
@@ -82,8 +88,14 @@ def readers(home: Path, environ: Mapping[str, str]) -> dict[str, Reader]:
         READERS["gemini"](home / ".gemini"),
         Opencode(own("XDG_DATA_HOME", ".local/share") / "opencode"),
         Cursor(cursor_home(home, environ)),
+        SpecStory([Path(one) for one in folders if one]),
     )
     return {one.client: one for one in known}
+
+
+def project_folders(memory: AssistantMemory) -> tuple[str, ...]:
+    """The folders of projects that are known, for readers of what lies in a project."""
+    return tuple(one.folder for one in memory.projects() if Path(one.folder).is_dir())
 
 
 def bring_in(
@@ -105,7 +117,7 @@ def bring_in(
     project = None if everywhere else memory.project_of(folder, make=True)
     if project is not None and not dry_run:
         memory.want(project)
-    known = readers(Path.home(), os.environ)
+    known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
     only = None if project is None else {project.num}
     report = import_sessions(
         memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run, only=only,
@@ -264,6 +276,9 @@ class _Import:
         project = self._project(about.folder, make=True)
         assert project is not None
         store = self._open(project)
+        others = (f"{client}:{source.session}" for client in CLIENTS if client != source.client)
+        if source.client == "specstory" and any(map(store.find_session, others)):
+            return 0  # what was exported is kept already from its client
         self.report.projects[project.num] = project.name
         batch, new = list[Packed](), 0
         for one in said:

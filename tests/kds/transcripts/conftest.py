@@ -1,8 +1,8 @@
 """Sessions that the real clients wrote with a scripted model, and a home to read them from.
 
 `recorded/` was written by Claude Code 2.1.331, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI
-0.61.0 and opencode 1.18.33 (its database as SQL); long strings were cut. Cursor could
-not be run: what stands for it here is written in the form of files that it wrote.
+0.61.0 and opencode 1.18.33 (its database as SQL); long strings were cut. Cursor and SpecStory could
+not be run: what stands for them here is written in the form of files that they wrote.
 """
 
 import json

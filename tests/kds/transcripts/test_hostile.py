@@ -14,7 +14,7 @@ from kds.brain.settings import Settings
 from kds.brain.store.migrations import migrate
 from kds.transcripts.arriving import session_start
 from kds.transcripts.catalogue import SESSIONS, AssistantMemory
-from kds.transcripts.importing import import_sessions, readers
+from kds.transcripts.importing import import_sessions, project_folders, readers
 from kds.transcripts.recalling import latest, start_line
 from kds.transcripts.repository import git_folder, place_name
 
@@ -27,7 +27,7 @@ DEEP = "[" * 900 + "]" * 900
 
 
 def run(memory: AssistantMemory, home: Path, **options: Any) -> Any:
-    known = readers(home, {})
+    known = readers(home, {}, project_folders(memory))
     return import_sessions(memory, known, **({"only": None} | options))
 
 
@@ -81,12 +81,25 @@ def test_the_rest_of_a_bad_session_is_kept(memory: AssistantMemory, home: Path, 
     assert "a line that KDS cannot read" in "".join(report.problems)
 
 
-def test_a_pipe_or_a_link_holds_up_no_import(memory: AssistantMemory, home: Path) -> None:
+def test_a_pipe_or_a_link_holds_up_no_import(
+    memory: AssistantMemory, home: Path, shop: Path, tmp_path: Path
+) -> None:
     run(memory, home)
-    session = next((home / ".gemini").rglob("session-*.jsonl"))
-    os.mkfifo(session.with_name("session-0.jsonl"))
-    session.with_name("session-1.jsonl").symlink_to("/nonexistent")
+    os.mkfifo(next((home / ".gemini").rglob("session-*.jsonl")).with_name("session-0.jsonl"))
+    history = shop / ".specstory" / "history"
+    history.mkdir(parents=True)
+    os.mkfifo(history / "a.md")
+    (history / "b.md").symlink_to("/nonexistent")
     assert run(memory, home).problems == []
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "x.md").write_text("_**User**_\n\nA secret plan\n\n_**User**_\n\nMore\n")
+    for path in history.iterdir():
+        path.unlink()
+    history.rmdir()
+    history.symlink_to(other)
+    run(memory, home)
+    assert "A secret plan" not in contents(memory)
 
 
 def test_a_pipe_in_a_project_holds_up_no_session(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.formats import Reader
 from kds.transcripts.importing import Report, import_sessions, readers
 from kds.transcripts.repository import place_name
+from kds.transcripts.specstory import WHOLE_LIMIT
 
 from .conftest import Write, claude_line, contents
 from .test_readers import cursor_database
@@ -112,6 +113,29 @@ def test_a_session_takes_little_memory(memory: AssistantMemory, home: Path, clau
         tracemalloc.stop()
     assert "step 59" in contents(memory)
     assert (size > 25 * 2**20, peak < 12 * 2**20) == (True, True), (size, peak)
+
+
+def test_a_huge_export_is_only_named(memory: AssistantMemory, home: Path, tmp_path: Path) -> None:
+    export = tmp_path / "shop" / ".specstory" / "history" / "x.md"
+    export.parent.mkdir(parents=True)
+    with export.open("wb") as file:
+        file.truncate(WHOLE_LIMIT + 1)
+    chosen = readers(home, {}, [str(tmp_path / "shop")])
+    [problem] = import_sessions(memory, chosen, only=None).problems
+    assert problem.partition(": ")[2] == "larger than 64 MB (1)"
+
+
+def test_an_export_is_left_out_where_its_client_has_the_session(
+    memory: AssistantMemory, home: Path, shop: Path, claude: Write
+) -> None:
+    claude("0a1b2c3d", "Which port?", "8443", folder=str(shop))
+    history = shop / ".specstory" / "history"
+    history.mkdir(parents=True)
+    for session in ("0a1b2c3d", "4e5f6a7b"):
+        text = f"<!-- Claude Code Session {session} -->\n\n_**User**_\n\nWhich port?\n"
+        (history / f"{session}.md").write_text(text)
+    report = import_sessions(memory, readers(home, {}, [str(shop)]), only=None)
+    assert report.sessions["specstory"] == 1
 
 
 def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:

@@ -1,7 +1,10 @@
 """Each client's sessions, as it writes them."""
 
 import json
+import os
+import shutil
 import sqlite3
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +15,14 @@ import yaml
 
 from kds.transcripts.formats import About, Reader, call_text, told
 from kds.transcripts.importing import readers
+from kds.transcripts.specstory import SpecStory
 
 from .conftest import RECORDED, Write
 
-CURSOR = yaml.safe_load((RECORDED / "cursor.yaml").read_text("utf-8"))
+EXPORTS, CURSOR = (
+    yaml.safe_load((RECORDED / name).read_text("utf-8"))
+    for name in ("specstory/expected.yaml", "cursor.yaml")
+)
 COMMAND = "$ echo one; echo ImportError: no module named frobnicate >&2; exit 3"
 FAILED = "> one\n! ImportError: no module named frobnicate"
 MENDED = "The tests fail since the module `frobnicate` is missing; I added it to requirements.txt."
@@ -109,6 +116,20 @@ def test_a_session_of_cursor_is_read(home: Path, case: str) -> None:
     found = {"folder": about.folder, "branch": about.branch, "title": about.title}
     assert found == {"branch": "", **CURSOR[case]["about"]}
     assert about.unfinished == (CURSOR[case]["data"].get("status") == "generating")
+
+
+@pytest.mark.parametrize("export", EXPORTS)
+def test_an_export_of_specstory_is_read(tmp_path: Path, export: str) -> None:
+    path = tmp_path / "shop" / ".specstory" / "history" / "2025-02-12_20-34-45Z-port.md"
+    path.parent.mkdir(parents=True)
+    shutil.copyfile(RECORDED / "specstory" / f"{export}.md", path)
+    os.utime(path, (old := time.time() - 3600, old))
+    reader = SpecStory([tmp_path / "shop"])
+    said, about = read(reader)
+    assert [dict([one]) for one in said] == EXPORTS[export]["said"]
+    assert (about.folder, about.title) == (str(tmp_path / "shop"), EXPORTS[export]["title"])
+    [source] = reader.sources()
+    assert all(one.at and one.at.year in (2025, 2026) for one in reader.read(source, 0, about))
 
 
 @pytest.mark.parametrize(
