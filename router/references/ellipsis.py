@@ -295,7 +295,7 @@ SAME_TAIL: Final = re.compile(
     re.I,
 )
 """What people say behind a fragment without saying more: "- same rule?", "too?"."""
-_BEHIND: Final = frozenset("too also then instead please well as".split())
+_BEHIND: Final = frozenset("too also then instead please pls plz thanks thx well as".split())
 _EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
@@ -357,7 +357,8 @@ def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     question, match = last_question(scene.discourse), cued(rule, scene.analysis.text, at_start=True)
     asked = (match.groupdict().get("ask") or "").strip() if match is not None else ""
     if match is not None and not asked and (trouble := _stated(scene)):
-        text = f"{scene.analysis.text.rstrip(' .!?')} {_lower(trouble)}"
+        asking = scene.analysis.text[: scene.analysis.text.lower().rfind("why") + len("why")]
+        text = f"{asking} {_lower(trouble)}"
         yield rewritten(scene, rule, text, trouble)
     if question is None or match is None or not asked:
         return

@@ -297,7 +297,12 @@ def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
     need = replace(need, verb="make", complement=quality, mood="imperative")
     choice = scene.chosen(need, base, lambda m: not m.person and is_new(scene, m))
     if choice is not None and scene.is_alone(choice):
-        made = f"make {definite(choice.mention)} {text[start].lower()}{text[start + 1 : end]}"
+        said = (
+            text[start:end].lower()
+            if text.isupper()
+            else text[start].lower() + text[start + 1 : end]
+        )
+        made = f"make {definite(choice.mention)} {said}"
         yield written(scene, rule, (start, end), made, choice=choice, sole=True, implicit=True)
 
 
