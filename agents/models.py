@@ -224,7 +224,7 @@ class LazyModel:
     def label(self) -> str | None:
         """The model without its provider or address; None when there is none."""
         if "://" in self.name:
-            return self.name.partition("#")[2]
+            return self.name.partition("#")[2] or None
         provider, _, model = self.name.partition(":")
         return model if provider in PROVIDERS else self.name or None
 

@@ -201,7 +201,7 @@ class Turn:
     intent: str = UNKNOWN
     confidence: float = 0.0
     in_scope: float = 1.0
-    """How much the message looks like one of the intents at all (`router/intents/certainty.py`)."""
+    """How much the message looks like one of the intents at all (`router/intents/model.py`)."""
     alternatives: tuple[IntentScore, ...] = ()
     secondary_intents: tuple[str, ...] = ()
     # foreign

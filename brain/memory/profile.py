@@ -266,8 +266,8 @@ def _told(value: object) -> str:
 def fitting_lines(profile: Profile, message: str, *, count: TokenCounter) -> tuple[str, ...]:
     """Return the lines of the profile that fit a message, within PROFILE_TOKENS.
 
-    How to answer (role, languages, style, constraints, preferences) counts for every message; all
-    else where it shares a content word with the message.
+    The fields in _FITTING count where they share a content word with the message, the others (role,
+    languages, style, ...) for every message.
     """
     asked = content_stems(message)
     kept: list[str] = []

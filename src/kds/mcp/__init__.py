@@ -1,1 +1,1 @@
-"""KDS as an MCP server: tools, prompts and resources for any client of that protocol."""
+"""KDS as an MCP server: tools and prompts for any client of that protocol."""

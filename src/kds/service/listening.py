@@ -77,10 +77,12 @@ def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
     known = 0
     with contextlib.suppress(StoreError, ValueError):
         known = int(PrivateFile(noted).read() or b"0")
-    for port in (known or PAGE_PORT, *range(PAGE_PORT, PAGE_PORT + 21), 0):
+    for port in (known or PAGE_PORT, *range(PAGE_PORT, PAGE_PORT + 21)):
         with contextlib.suppress(ServiceError, OverflowError):
             listener, address = bind_http(HttpAddress(port=port))
             break
+    else:
+        listener, address = bind_http(HttpAddress())
     with contextlib.suppress(StoreError):  # it serves all the same
         if address.port != known:
             PrivateFile(noted).replace(b"%d\n" % address.port)

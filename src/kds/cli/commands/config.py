@@ -32,7 +32,7 @@ def config(
     """
     if (key is None) != (action == "list") or (value is not None) != (action == "set"):
         forms = "kds config, kds config get KEY, kds config set KEY VALUE, kds config unset KEY"
-        raise Refusal(f"{action} takes other words", f"write {forms}")
+        raise Refusal(f"wrong arguments for {action}", f"write {forms}")
     if key is not None and value is not None:
         set_setting(workspace, key, value, own=own)
     elif key is not None and action == "unset":

@@ -40,9 +40,9 @@ def docs() -> None:
 def add(*, paths: tuple[Path, ...], workspace: Workspace) -> int:
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
-    Files that have not changed since are skipped; of those that are gone `kds memory check` tells,
-    and `kds docs remove` removes them. The vectors for search by meaning are made
-    too, unless `recall.embeddings` is off.
+    Unchanged files are skipped. `kds memory check` lists documents whose files are gone, and `kds
+    docs remove` removes them. The vectors for search by meaning are made too, unless
+    `recall.embeddings` is off.
     """
     team = team_of(workspace)
     embedder = None if team else base.search_embedder(workspace)

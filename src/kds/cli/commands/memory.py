@@ -209,9 +209,9 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
     of=memory,
 )  # fmt: skip
 @click.argument("names", metavar="[SESSION]...", nargs=-1)
-@base.option("--client NAME", "Of sessions of assistants: those of this one.", callback=as_clients)
-@base.option("--project NAME", "Of them: those of a project, by its name or folder, `.` or `all`.")
-@base.option("--before TIME", "Of them: those unused for this long: 36h, 30d.", type=base.ago)
+@base.option("--client NAME", "Only sessions imported from this assistant.", callback=as_clients)
+@base.option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
+@base.option("--before TIME", "Only those unused for this long: 36h, 30d.", type=base.ago)
 @base.yes_option
 def delete(
     *, names: tuple[str, ...], client: tuple[str, ...] | None, project: str | None,
@@ -219,9 +219,9 @@ def delete(
 ) -> None:  # fmt: skip
     """Delete sessions and everything in them, and wipe their bytes on disk.
 
-    With --client, --project or --before they are sessions of your assistants: no import brings
-    them back, and the assistants' own files are left alone. Without --yes it only shows what would
-    be deleted. Only an export brings a session of KDS back.
+    With --client, --project or --before it deletes sessions imported from your assistants: no
+    import brings them back, and the assistants' own files stay. Without --yes it only shows what
+    would be deleted. A session of KDS can be restored only from an export.
     """
     if client or project or before:
         say(*forget(workspace, names, client, project, before, yes=yes))
@@ -334,8 +334,8 @@ def summarize(*, name: str, workspace: Workspace) -> None:
 def check(*, rebuild: bool, backfill: bool, workspace: Workspace) -> int:
     """Check memory and documents, and show what they hold; exit code 1 when something is wrong.
 
-    The vectors are those of the model that `recall.embeddings` names: the ones of a model before
-    it serve until the new ones are complete; where it is off, none are wanted any more.
+    `recall.embeddings` names the embedding model. After a change, the old vectors are used until
+    the new ones are complete; with `off` no more vectors are made.
     """
     refuse_for_team(workspace, "checking")
     embedder = base.embedder_of(workspace) if backfill else None

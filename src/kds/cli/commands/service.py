@@ -81,7 +81,7 @@ def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every wo
 def status(*, workspace: Workspace) -> int:
     """Show whether the service runs, and how it is.
 
-    Exit code 1: it goes on without files that do not load. 3: it does not answer.
+    Exit code 1: files that do not load are left out. 3: it does not answer.
     """
     now = standing_of(workspace)
     if (state := now["status"]) in _NEXT:
@@ -126,7 +126,7 @@ def logs(*, count: int, workspace: Workspace) -> None:
 
 @base.command("kds web --no-open")
 @base.flag("--no-open", "Print the link; open no browser.")
-@base.flag("--install", "Only put a link that opens this page on your desktop or into your menu.")
+@base.flag("--install", "Only add a link to this page to your desktop or applications menu.")
 def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 

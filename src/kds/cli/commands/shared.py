@@ -33,7 +33,7 @@ def database(*, upgrades: bool, workspace: Workspace) -> int:
     """Check the PostgreSQL database that KDS_DATABASE names: server, role, tables, your data.
 
     Exit code 1 when something is wrong; a role with too many rights is only a warning. Services of
-    the previous version keep working while --upgrade runs; two of them wait for each other.
+    the previous version keep working while --upgrade runs; concurrent upgrades wait for each other.
     """
     with _opened(workspace) as (named, server), slow("examining the database"):
         if upgrades:
@@ -134,9 +134,9 @@ def login(*, url: str | None, out: bool, plain_http: bool, workspace: Workspace)
     """Have commands work with a team's service, as the person whose token you give.
 
     The token is asked for, or read from a pipe. It is checked, and kept beside your own settings,
-    for you alone. From then on route, ask, chat, context, memory, docs, learn and metrics use what
-    the service keeps, in every folder, until `kds login --out`: the token itself stays valid until
-    an admin ends it (`kds team remove PERSON --token ID`). `kds status` tells where you are.
+    for you alone. From then on route, ask, chat, context, memory, docs and learn use what the
+    service keeps, in every folder, until `kds login --out`. The token itself stays valid until an
+    admin revokes it (`kds team remove PERSON --token ID`). `kds status` shows the login.
     """
     if out:
         done = forget_login()

@@ -110,7 +110,7 @@ def check(*, github: bool, workspace: Workspace) -> int:
 
 
 @base.command("kds skills history", "kds skills history --forget release-notes", of=skills)
-@base.option("--forget ENTRY", "Forget what was learned of it from its use, or of `all`.")
+@base.option("--forget ENTRY", "Forget what was learned from the use of ENTRY, or of `all`.")
 def history(*, forget: str | None, workspace: Workspace) -> None:
     """Show which entry ran after which prompt of this project, and which name was ignored."""
     if forget is not None:
