@@ -23,7 +23,7 @@ from kds.brain.files import PRIVATE, PrivateFile, failure, make_private_folder
 from kds.brain.store.migrations import trust
 from kds.brain.workspace import Workspace, shared_database
 
-_DATABASE: Final = r"(-journal|-wal|-shm|\.suspect|\.(bad|backup)-[\w.-]+)?"
+_DATABASE: Final = r"(-journal|-wal|-shm|\.(bad|backup)-[\w.-]+)?"
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "context": ("conversation context", r"conversation-context\.jsonl(\.bad)?"),
     "conversations": (

@@ -43,7 +43,7 @@ PERMITTED: Final[Mapping[str, Callable[..., Any]]] = {
          "find_session session summaries rename set_document delete_session stats"),
         ("entities", EntityTable, "load"),
         ("profile", ProfileTable, "consent events grant revoke use save"),
-        ("documents", Documents, "documents document sections remove"),
+        ("documents", Documents, "documents remove"),
     )
     for name in names.split()
 }  # fmt: skip
