@@ -46,10 +46,10 @@ EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
 
 MADE_AT_ONCE: Final = 20
-"""Messages of an archive that are made ready between two pauses."""
+"""Messages of an archive that are prepared between two pauses."""
 
 RESTORING_REST: Final = 0.5
-"""These pauses, to the work between them: that time is other people's of the same service."""
+"""Length of these pauses, as a share of the work between them: others of the service get it."""
 
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
@@ -192,8 +192,7 @@ class MemoryStore(SummaryTable):
 
     @healing
     def restore(self, archive: Archive) -> Session:
-        """Put an archived session back as it was, whole or not at all; beside one that has its id
-        already it gets another."""
+        """Restore an archived session, all or nothing; with a new id where its own is taken."""
         drafts: list[Draft] = []
         for at in range(0, len(archive.messages), MADE_AT_ONCE):
             with leaving_time(RESTORING_REST):

@@ -162,15 +162,14 @@ def alike(
 
 
 class Later:
-    """Makes summaries while nobody waits: a daemon thread a session, which keeps no process from
-    ending."""
+    """Makes summaries in the background, in one daemon thread per session."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._threads: dict[str, Thread] = {}
 
     def run(self, session: str, job: Callable[[], None]) -> None:
-        """Have ``job`` done, unless one of the same session is at it: then the next does it all."""
+        """Run ``job``, unless one of the same session is running: the next one then catches up."""
 
         def work() -> None:
             try:

@@ -55,8 +55,8 @@ STEPS: Final = {
         *(_sql("own_rows", schema=one) for one in ("kds", "kds_documents", "kds_assistants")),
     )
 }
-"""Version -> what makes it of the one before; the first makes all tables. Only ever added to at the
-end: a step that a server has had stays as it is."""
+"""Version -> the scripts that lead to it from the version before; the first makes all tables. Only
+ever added to at the end: a step that a server has had stays as it is."""
 
 FIRST, VERSION = min(STEPS), max(STEPS)
 

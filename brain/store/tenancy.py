@@ -112,7 +112,7 @@ class Tenancy:
         """Nothing to do: a server reuses the space by itself."""
 
     def wipe(self) -> None:
-        """Nothing to do: see above."""
+        """Nothing to do, as for `leaves_bytes`."""
 
     def mend(self, error: StoreError) -> bool:
         """Nothing to do: a server looks after its indexes."""

@@ -224,7 +224,7 @@ def embedder_of(workspace: Workspace) -> "Embedder | None":
 
 
 def search_embedder(workspace: Workspace) -> "Embedder | None":
-    """Load it for a search; None, to search by words alone, also where it does not load."""
+    """As `embedder_of`, but a model that does not load is a warning: words alone are searched."""
     try:
         return embedder_of(workspace)
     except KdsError as error:

@@ -89,7 +89,7 @@ class ReadingJob:
         self._ended(self)
 
     def _added(self, files: Iterable[tuple[str, bytes]]) -> Report:
-        """Keep and read; a bad file is an outcome, and neither that nor what was not read is kept.
+        """Keep the files and read them. A bad file is an outcome; copies that were not read go.
 
         Raises KdsError when it does not come to its end.
         """

@@ -522,7 +522,7 @@ class AssistantMemory:
             PrivateFile(file).remove()
 
     def ban(self, other: "Banned") -> None:
-        """Keep nothing either of what is not to be kept elsewhere."""
+        """Forget and exclude here what another memory has forgotten and excluded."""
         self._change_common(*((_FORGET, mark) for mark in other.marks),
                             *((_EXCLUDE, path) for path in other.folders))  # fmt: skip
 

@@ -72,7 +72,7 @@ async def open_web(request: Request, served: Served) -> dict[str, str]:
 def health_of(state: State, *, named: str | None = None) -> dict[str, Any]:
     """The reply of /healthz; the status is that of the ``named`` workspace, if any.
 
-    degraded: a file is wrong and left out, or settings, and the earlier ones stay in use.
+    degraded: a file that does not load is left out, or invalid settings are ignored.
     """
     each = [{name: getattr(one, name) for name in _TOLD} for one in state.workspaces]
     asked = [one for one in each if named is None or is_same(one["root"], named)]
@@ -94,13 +94,14 @@ def health_of(state: State, *, named: str | None = None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The web page, which belongs to a room above this one (`kds.web`): what answers at the
-    listener, a path that lets one browser in to a workspace, once, and what releases everybody who
-    waits for an answer, from the event loop."""
+    """The web page, which a layer above this one makes (`kds.web`)."""
 
     app: ASGIApp
+    """What answers at the listener."""
     admit: Callable[[str], str]
+    """Return a path that lets one browser in to a workspace, once."""
     stop: Callable[[], None]
+    """Release everybody who waits for an answer; from the event loop."""
 
 
 MakeSite = Callable[[State, int], Site]
