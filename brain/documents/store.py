@@ -361,7 +361,7 @@ def find_whole(documents: Sequence[Document], name: str, where: str) -> Document
 
 def unknown_document(name: str, where: str) -> UnknownNameError:
     """Return the error for an unknown document."""
-    hint = "see which documents there are: kds docs list"
+    hint = "see which documents there are: kds docs show"
     return UnknownNameError(f"there is no document '{name}'", where=where, hint=hint)
 
 

@@ -32,7 +32,10 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "memory": ("long memory and profile", rf"memory\.db{_DATABASE}"),
     "documents": ("indexed documents", rf"documents\.db{_DATABASE}|uploads/[^/\\]+"),
-    "learned": ("taught examples", r"learned\.yaml|learning\.jsonl(\.bad)?"),
+    "learned": (
+        "taught examples, uses of skills",
+        r"learned\.yaml|learning\.jsonl(\.bad)?|skills-used\.jsonl",
+    ),
     "work": ("work in progress", r"work/[a-z0-9-]+\.json(\.bad)?"),
     "cache": ("caches (fitted models; made again when needed)", r"cache/[\w.-]+"),
 }

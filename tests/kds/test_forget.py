@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kds.forget
+from kds.activation.uses import Uses
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.store import DocumentStore
@@ -55,6 +56,7 @@ def fill(place: Workspace) -> None:
         store.append(session.id, "user", f"The {SECRET} page is blue")
         store.profile.grant("tests")
         store.profile.save(Profile(name=f"Ada {SECRET}"))
+    Uses(place).add(f"open the {SECRET} page", "pages", "used")
     (brain / "rules/mine.yaml").write_text("# rules\n")
     (brain / "settings.yaml").write_text("service: {enabled: true}\n")
     (place.root / "app.py").write_text(f"# {SECRET}\n")

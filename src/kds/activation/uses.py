@@ -85,7 +85,7 @@ class Uses:
 
     def __init__(self, workspace: Workspace) -> None:
         self.path: Final = workspace.brain / FILE
-        self._lock: Final = self.path.with_suffix(".lock")
+        self._file: Final = PrivateFile(self.path)
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -101,19 +101,19 @@ class Uses:
 
         Raises StoreError.
         """
-        return tuple(_read_lines((PrivateFile(self.path).read() or b"").splitlines()))
+        return tuple(_read_lines((self._file.read() or b"").splitlines()))
 
     def add(self, prompt: str, entry: str, outcome: Outcome) -> None:
         """Keep a use, without what is secret in it. Raises StoreError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         new = Use(storable(prompt)[:PROMPT_CHARS], entry, outcome, now)
-        with PrivateFile(self._lock).locked(timeout_s=WAIT_S):
+        with self._file.locked(timeout_s=WAIT_S):
             before = [one for one in self.read() if (one.prompt, one.entry) != (new.prompt, entry)]
             self._write([*before, new][-KEPT:])
 
     def forget(self, entry: str | None = None) -> int:
         """Remove the uses of an entry, or all of them; return how many. Raises StoreError."""
-        with PrivateFile(self._lock).locked(timeout_s=WAIT_S):
+        with self._file.locked(timeout_s=WAIT_S):
             uses = self.read()
             left = [one for one in uses if entry is not None and one.entry != entry]
             self._write(left)
@@ -121,7 +121,7 @@ class Uses:
 
     def _write(self, uses: Sequence[Use]) -> None:
         rows = (json.dumps(asdict(use), ensure_ascii=False) + "\n" for use in uses)
-        PrivateFile(self.path).replace("".join(rows).encode("utf-8", "replace"))
+        self._file.replace("".join(rows).encode("utf-8", "replace"))
 
 
 def _read_lines(lines: Iterable[bytes]) -> Iterator[Use]:

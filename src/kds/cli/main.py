@@ -90,7 +90,7 @@ class _Commands(MessageCommand, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in PLACES and not args[0].startswith("-"):
             words = [word for word in args if not word.startswith("-")]
-            near, message = difflib.get_close_matches(words[0], LISTED, n=1), " ".join(words)
+            near, message = difflib.get_close_matches(words[0], LISTED, 1, 0.7), " ".join(words)
             route = f"route {shlex.quote(message.strip())}" if " " in message.strip() else "--help"
             hint = f"try kds {near[0] if near else route}"
             raise Refusal(f"no such command '{args[0].strip()}'", hint)

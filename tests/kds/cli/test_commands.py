@@ -54,6 +54,7 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["Make it purple"], "no such command 'Make it purple'", "try kds route 'Make it purple'"),
         (["context", "log", "--message", "x", "--intent", "EXECUT"], "EXECUT", "mean EXECUTE?"),
         (["prompts", "show", "work-planer"], "no prompt file", "did you mean 'work-planner'?"),
+        (["import"], "no such command 'import'", "try kds --help"),
         (["test", "nowhere.yaml"], "no such file", "check the path"),
         (["--jsonn"], "no such option '--jsonn'", "kds status --json"),
         (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),

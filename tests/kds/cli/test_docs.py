@@ -70,7 +70,7 @@ def test_documents_of_every_kind_are_added_found_listed_and_shown(docs: Run) -> 
     assert "Servicing Agreement" in listed
     assert "shelf/paper.pdf" in listed
     for arguments, said in (
-        (["search", "fee", "--only", "nothing"], "no document 'nothing'"),
+        (["search", "fee", "--only", "nothing"], "there are: kds docs show"),
         (["search", " "], "fix: say what to look for"),
     ):
         refused(docs(*arguments), said)

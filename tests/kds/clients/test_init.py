@@ -226,9 +226,10 @@ def test_a_second_run_changes_nothing_and_keeps_comments_and_layout(project: Pro
 def test_an_undo_is_for_all_clients_and_says_what_stays(project: Project) -> None:
     project.init("claude", "vscode")
     before = Snapshot.of(project.folder)
-    refused = project.try_init("--undo", "vscode")
-    assert refused.code != 0
-    assert "fix: kds init --undo" in refused.err
+    for part in ("vscode", "--hook", "--skills"):
+        refused = project.try_init("--undo", part)
+        assert refused.code != 0
+        assert "fix: kds init --undo" in refused.err
     assert Snapshot.of(project.folder) == before
     project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
     first = project.try_init("--undo").out

@@ -61,8 +61,8 @@ def init(
     is_named = is_named or bool(os.environ.get(HOME_VARIABLE))
     project = _project(workspace, named=is_named)
     if back:
-        if client:
-            raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
+        if client or hook or mcp or skills:
+            raise Refusal("--undo takes back all that kds init wrote", "kds init --undo")
         _take_back(project, dry_run=dry_run)
         return
     # the clients that seem to be in use, and those of earlier runs, each with the reason
