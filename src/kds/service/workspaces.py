@@ -90,13 +90,14 @@ class Worker:
 
     async def run(self, call: Callable[[], _Result]) -> _Result:
         """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
-        if self._closed:
-            raise BusyError("the service is stopping", hint="start it again: kds service start")
         if self.waiting >= self._limit:
             raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
         self.waiting += 1
         try:
             async with self._turn:
+                if self._closed:
+                    told, hint = "the service is stopping", "start it again: kds service start"
+                    raise BusyError(told, hint=hint)
                 job = asyncio.get_running_loop().run_in_executor(self._threads, call)
                 try:
                     return await asyncio.shield(job)

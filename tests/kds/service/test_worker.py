@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from kds.service.errors import BusyError
 from kds.service.workspaces import Worker
 
 pytestmark = pytest.mark.anyio
@@ -28,3 +29,15 @@ async def test_no_call_begins_before_the_one_before_has_ended() -> None:
     assert [isinstance(one, asyncio.CancelledError) for one in found] == [True, True, False, False]
     worker.close()
     assert (done, worker.waiting) == (["first", "second"], 0)
+
+
+async def test_a_call_that_waits_when_the_service_stops_is_refused() -> None:
+    worker = Worker()
+    gate = threading.Event()
+    running, waiting = (asyncio.create_task(worker.run(gate.wait)) for _ in range(2))
+    await asyncio.sleep(0.05)
+    worker.close(wait=False)
+    gate.set()
+    assert await running
+    with pytest.raises(BusyError, match="stopping"):
+        await waiting
