@@ -153,14 +153,14 @@ class Workspace:
         Raises WorkspaceError when it is not a folder, a link, read-only, or may not be made.
         """
         brain = self.brain
+        if brain.is_symlink():  # a project may have brought it along
+            message = "the workspace is a link, which may lead out of the project"
+            raise self._error(message, "replace it by a folder")
         if not brain.exists():
             if self.root.is_dir() and not may_write(self.root):
                 raise self._failure(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
         elif not brain.is_dir():
             raise self._error("the workspace is not a folder", "rename that file")
-        elif brain.is_symlink():  # a project may have brought it along
-            message = "the workspace is a link, which may lead out of the project"
-            raise self._error(message, "replace it by a folder")
         elif not may_write(brain):
             raise self._error("the workspace may not be written to", "run `chmod u+rwx` on it")
 

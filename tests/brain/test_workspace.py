@@ -111,6 +111,7 @@ def test_the_folder_is_made_for_its_owner_alone_under_any_umask(tmp_path: Path, 
     [
         ("a file", "not a folder", "rename"),
         ("a link", "is a link", "replace it"),
+        ("a link to nowhere", "is a link", "replace it"),
         ("a folder of mode 0500", "may not be written", "chmod"),
         ("a parent of mode 0500", "Permission denied", "writable"),
     ],
@@ -122,6 +123,8 @@ def test_a_wrong_folder_is_an_error(users_folder: Path, way: str, wrong: str, fi
         place.brain.touch()
     elif way == "a link":
         place.brain.symlink_to(users_folder)
+    elif way == "a link to nowhere":
+        place.brain.symlink_to(users_folder / "nowhere")
     elif way == "a folder of mode 0500":
         place.brain.mkdir(mode=0o500)
     else:
