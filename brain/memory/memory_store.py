@@ -240,13 +240,14 @@ class MemoryStore(SummaryTable):
         return Stats(*numbers, self.models(), *room)
 
 
-def is_whole(found: Session | None, archive: Archive) -> bool:
-    """Whether a session that was found is an archived one, with all of its messages."""
-    return (
-        found is not None
-        and found.created_at == archive.session.created_at
-        and found.message_count >= len(archive.messages)
-    )
+def is_whole(store: MemoryStore, archive: Archive) -> bool:
+    """Whether an archived session is in a store, with all of its messages, and maybe later ones."""
+    found = store.find_session(archive.session.id)
+    if found is None or found.created_at != archive.session.created_at:
+        return False
+    told = [(one.role, one.at, one.content) for one in archive.messages]
+    here = [(one.role, one.at, one.content) for one in store.messages(found.id)]
+    return here[: len(told)] == told
 
 
 def log_recall(

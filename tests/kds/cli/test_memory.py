@@ -268,6 +268,21 @@ def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy_and_may_be_markd
     assert (len(data(memory("show", "--json"))), piped.err) == (3, "")
 
 
+def test_an_import_goes_on_behind_sessions_that_are_here_and_adds_what_went_on_elsewhere(
+    memory: Run, workspace: Path
+) -> None:
+    file = workspace / "all.json"
+    memory("export", "--all", "--to", str(file))
+    memory("delete", "Dark mode", "--yes")
+    assert "imported 2 sessions" in memory("import", str(file)).out
+    assert len(data(memory("show", "--json"))) == 2
+    memory("delete", "Dark mode", "--yes")
+    file.write_text(file.read_text().replace("And the retry policy?", "And the timeout?"))
+    memory("import", str(file))
+    assert len(data(memory("show", "--json"))) == 3
+    assert "And the timeout?" in memory("search", "timeout").out
+
+
 def test_the_profile_needs_consent_every_use_is_logged_and_revoking_wipes_it_from_the_disk(
     memory: Run, workspace: Path
 ) -> None:

@@ -194,7 +194,7 @@ def import_(
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
     archives = from_json(file.read(), where=file.name)
     with base.changing(memory_of(workspace)) as store, slow("importing") as tell:
-        whole = [is_whole(store.find_session(one.session.id), one) for one in archives]
+        whole = [is_whole(store, one) for one in archives]
         restored = []
         for one, done in zip(archives, whole, strict=True):
             there = done and not all(whole)  # it was cut off behind this one
