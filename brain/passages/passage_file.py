@@ -7,6 +7,7 @@ again on the spot, and the call that found it is repeated.
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -137,7 +138,11 @@ class PassageFile(PassageStore):
         return VectorSearch(self.database)
 
     def _room(self, connection: Any) -> tuple[int, int]:
-        return sum(path.stat().st_size for path in all_files(self.path)), version_of(connection)
+        size = 0
+        for path in all_files(self.path):
+            with suppress(FileNotFoundError):  # another process removed a copy meanwhile
+                size += path.stat().st_size
+        return size, version_of(connection)
 
     def check(self) -> Check:
         """Examine the whole store; changes nothing."""

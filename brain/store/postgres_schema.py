@@ -91,6 +91,10 @@ LEAST_SERVER: Final = 160_000
 LEAST_VECTOR: Final = (0, 8)
 """The pgvector whose index goes on until it has enough rows of one tenant."""
 
+_OLDER: Final = (
+    "an older database: kds memory export --all by the KDS that made it, then import into a new one"
+)
+
 
 def upgrade(server: Server) -> tuple[int, int]:
     """Take the steps that the database has not had; returns the version before and after.
@@ -108,8 +112,7 @@ def upgrade(server: Server) -> tuple[int, int]:
             raise StoreError(
                 f"another KDS made the tables (version {before}, this one knows {VERSION})",
                 where=server.place,
-                hint="update KDS; an older database: kds memory export --all by the KDS that made "
-                "it, then import into a new one",
+                hint=f"update KDS; {_OLDER}",
             )
         if not before:
             _prepare(connection, server.place)
@@ -148,7 +151,8 @@ def require(server: Server) -> None:
     if found < VERSION:
         older = f"the tables are older (version {found}, this KDS needs {VERSION})"
         told = older if found else "the database has no tables of KDS"
-        raise StoreError(told, where=server.place, hint="make them: kds db --upgrade")
+        hint = _OLDER if 0 < found < FIRST else "make them: kds db --upgrade"
+        raise StoreError(told, where=server.place, hint=hint)
 
 
 def steps_of(connection: PgConnection) -> int:

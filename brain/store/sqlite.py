@@ -312,7 +312,10 @@ class Database:
         """Set a rollback journal aside, which KDS does not leave: SQLite plays one back, and then
         deletes whatever file its end names."""
         if os.path.lexists(journal := f"{self.path}-journal"):
-            aside = Path(journal).rename(f"{self.path}.bad-{os.urandom(3).hex()}.journal")
+            try:
+                aside = Path(journal).rename(f"{self.path}.bad-{os.urandom(3).hex()}.journal")
+            except OSError as error:
+                raise failure("set aside", Path(journal), error) from error
             self._warn(f"a rollback journal lay beside the file of {{what}}; it is now {aside}")
 
     def _is_present(self) -> bool:
