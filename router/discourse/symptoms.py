@@ -119,7 +119,8 @@ def _asks(part: Part) -> bool:
 
 def _reports(part: Part, *, plain: bool) -> bool:
     at = _predicate(part)
-    if part[0].lower in _WORDS["circumstances"]:
+    told = len(part) > 1 and (part[1].tag == "VB" or part[1].lower == "do")
+    if part[0].lower in _WORDS["circumstances"] or (part[0].lower == "not" and told):
         return False
     if not at:
         return _names_fault(part)
