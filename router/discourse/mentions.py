@@ -33,8 +33,7 @@ _COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "work
 _RELATIONAL: Final = words("nouns", "relational")
 _EMPTY: Final = words("nouns", "empty")
 _POINTING: Final = words("nouns", "pointing")
-_OCCASIONS: Final = frozenset({"case", "point", "way", "event"})
-""" "in that case", "at this point"."""
+_OCCASIONS: Final = words("nouns", "occasions")
 _TELLING: Final = words("verbs", "telling")
 _INFORMING: Final = words("verbs", "informing") | _TELLING
 _ADDRESSING: Final = words("verbs", "addressing")
@@ -194,7 +193,8 @@ def _is_thing(analysis: Analysis, mention: Mention) -> bool:
         return False  # "d command" of "the id command", where "id" was read as "I'd"
     if mention.head in _EMPTY or not _POINTING.isdisjoint(mention.modifiers):
         return False
-    if mention.determiner in cc.DEMONSTRATIVES and mention.head in _OCCASIONS:
+    occasion = mention.determiner in cc.DEMONSTRATIVES and mention.head in _OCCASIONS
+    if occasion and (mention.prep in {"in", "at"} or mention.head == "way"):
         return False
     if "\n" in mention.text or len(mention.text.split()) > LONGEST:
         return False

@@ -33,9 +33,7 @@ _PUTTING_RIGHT: Final = re.compile(
     r"\b(?:i|we) mean(?:t)?\b|^\W*(?:no|nope|nah|not)\b.*\b(?:not|instead|rather|but)\b", re.I
 )
 _CREATING: Final = words("verbs", "creating") | {"make"}
-_MENDING: Final = frozenset(
-    "fix solve resolve address prevent avoid handle stop investigate".split()
-)
+_MENDING: Final = words("verbs", "mending")
 _BESIDE: Final = 2
 """Words from "a test" to "the parser" of "a test for the parser"."""
 

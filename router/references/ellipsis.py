@@ -175,7 +175,7 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
     placed = any(m.prep for m in moment.mentions)
     if slot is None and (not prep or (prep == "for" and placed and not during)):
-        return  # "--json flag too"; "Add Google login to the app", "same for Apple"
+        return  # "--json flag too"; and no app for the tablet behind "add a banner to the app"
     if slot is None or during or (not alike and prep not in {"", "for"}):
         # "do that on a branch" says where, it does not replace what
         text = f"{analysis.text.rstrip(' .!')} {prep} {fragment.text}"
