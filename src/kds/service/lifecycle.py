@@ -78,6 +78,9 @@ def _withdraw(address: ServiceAddress) -> None:
 
 def bind_socket(path: Path) -> socket.socket:
     """Listen on the socket; its folder keeps others out. Raises ServiceError."""
+    hint = "serve it over loopback instead: kds serve --no-socket"
+    if not hasattr(socket, "AF_UNIX"):  # Windows
+        raise ServiceError("this system has no unix sockets", where=str(path), hint=hint)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(str(path))
@@ -88,7 +91,7 @@ def bind_socket(path: Path) -> socket.socket:
         raise ServiceError(
             f"cannot make the socket: {error.strerror or error}",
             where=str(path),
-            hint="serve it over loopback instead: kds serve --no-socket",
+            hint=hint,
         ) from error
     return listener
 

@@ -14,7 +14,7 @@ import pytest
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
-from kds.service.errors import AlreadyServedError
+from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.lifecycle import announce, bind_socket, claim
 from kds.service.service_client import ServiceAddress, ServiceClient, reach
 
@@ -123,3 +123,12 @@ def test_a_process_is_never_signalled_by_a_stale_file(place: ServiceAddress) -> 
     finally:
         bystander.kill()
         bystander.communicate()
+
+
+def test_where_there_are_no_unix_sockets_the_way_over_loopback_is_named(
+    place: ServiceAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(socket, "AF_UNIX", raising=False)
+    with pytest.raises(ServiceError, match="no unix sockets") as caught:
+        bind_socket(place.socket_path)
+    assert "kds serve --no-socket" in str(caught.value)
